@@ -1,0 +1,57 @@
+"""Time as an argument, so that rules about time can be tested without waiting."""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where rules get the time from."""
+
+    def time(self) -> float:
+        """Seconds since 1970 (UTC): for what is stored."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds since an arbitrary start that never go back: for delays."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    time = staticmethod(time.time)
+    monotonic = staticmethod(time.monotonic)
+    sleep = staticmethod(time.sleep)
+
+
+class ManualClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self, start: float = 1_800_000_000.0) -> None:
+        self._wall = start
+        self._monotonic = 1_000.0
+
+    def time(self) -> float:
+        """Return the wall time."""
+        return self._wall
+
+    def monotonic(self) -> float:
+        """Return the monotonic time."""
+        return self._monotonic
+
+    def sleep(self, seconds: float) -> None:
+        """Advance instead of waiting."""
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass on both clocks."""
+        self._wall += seconds
+        self._monotonic += seconds
+
+    def step_wall(self, seconds: float) -> None:
+        """Set the wall clock forward or back, as an operator or NTP does."""
+        self._wall += seconds

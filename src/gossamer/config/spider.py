@@ -1,0 +1,110 @@
+"""Settings of the spider: how one URL is fetched."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[spider]`: identity, deadlines, limits, TLS."""
+
+    user_agent: Annotated[
+        str, Meta(min_length=1, max_length=512, description="The User-Agent header.")
+    ] = "gossamer/0.1 (+https://example.org/gossamer)"
+    robots_agent: Annotated[
+        str,
+        Meta(
+            pattern="^[A-Za-z_-]+$",
+            description="The product token looked for in robots.txt (RFC 9309, 2.2.1).",
+        ),
+    ] = "gossamer"
+    timeout_update_ms: Annotated[
+        int,
+        Meta(
+            ge=10,
+            le=3_600_000,
+            description="After this many milliseconds, and again after each, an open fetch is reported WORKING.",
+            extra={"source_name": "Timeout_Update"},
+        ),
+    ] = 30_000
+    timeout_request_ms: Annotated[
+        int,
+        Meta(
+            ge=10,
+            le=3_600_000,
+            description="The longest one fetch may take in all, in milliseconds.",
+            extra={"source_name": "Timeout_Req"},
+        ),
+    ] = 30_000
+    timeout_connect_ms: Annotated[
+        int, Meta(ge=10, le=3_600_000, description="The longest TCP and TLS set-up may take.")
+    ] = 10_000
+    timeout_first_byte_ms: Annotated[
+        int,
+        Meta(ge=10, le=3_600_000, description="The longest wait from the request to the response header."),
+    ] = 15_000
+    min_bytes_per_second: Annotated[
+        int,
+        Meta(ge=0, le=10_000_000, description="A transfer slower than this is ended as net.slow; 0 turns it off."),
+    ] = 100
+    min_rate_seconds: Annotated[
+        float, Meta(ge=0.1, le=3_600, description="Over how many seconds the rate is measured.")
+    ] = 10.0
+    max_doc_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=4_294_967_295,
+            description="The largest body that is kept, decoded; what is longer is cut and classed body.too_large.",
+            extra={"source_name": "Max_Doc_Size"},
+        ),
+    ] = 10_485_760
+    max_wire_bytes: Annotated[
+        int, Meta(ge=1, le=4_294_967_295, description="The largest body that is read from the network.")
+    ] = 10_485_760
+    max_ratio: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=1_000_000,
+            description="A compressed body that grows more than this many times, past 1 MiB, is a bomb.",
+        ),
+    ] = 200
+    max_header_bytes: Annotated[
+        int, Meta(ge=1_024, le=1_048_576, description="All header lines of a response together.")
+    ] = 262_144
+    max_header_line_bytes: Annotated[
+        int, Meta(ge=256, le=1_048_576, description="One header line.")
+    ] = 65_536
+    max_header_count: Annotated[
+        int, Meta(ge=16, le=100_000, description="Header lines of one response, Set-Cookie not counted.")
+    ] = 1_000
+    max_redirects: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100,
+            description="Length of the longest redirect chain that is followed.",
+            extra={"source_name": "Max_Redirects"},
+        ),
+    ] = 10
+    max_url_bytes: Annotated[
+        int, Meta(ge=256, le=65_535, description="Redirect targets longer than this are redir.bad.")
+    ] = 8_192
+    headers: Annotated[
+        dict[str, str],
+        Meta(description="Further request headers, sent to every host of the crawl."),
+    ] = {}
+    http2: Annotated[bool, Meta(description="Offer HTTP/2 by ALPN.")] = True
+    verify_tls: Annotated[
+        bool, Meta(description="Verify certificates; when off, each result is flagged tls_unverified.")
+    ] = True
+    ca_file: Annotated[
+        str, Meta(description="A PEM file of further trusted authorities; empty means the system's.")
+    ] = ""
+    allowed_ports: Annotated[
+        tuple[int, ...],
+        Meta(
+            description="Ports that may be used; empty means every port but the browsers' list of bad ports."
+        ),
+    ] = ()

@@ -1,0 +1,46 @@
+"""Settings of url: which URLs are the same, which may be visited."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[url]`: canonical form, traps, address policy."""
+
+    max_bytes: Annotated[
+        int, Meta(ge=256, le=65_535, description="Links longer than this are dropped.")
+    ] = 8_192
+    sort_query: Annotated[bool, Meta(description="Sort query parameters; off, for it can change a page.")] = False
+    drop_parameters: Annotated[
+        tuple[str, ...],
+        Meta(description='Query parameters to remove; `utm_*` style endings match. ["tracking"] names a built-in list.'),
+    ] = ()
+    max_repeated_segments: Annotated[
+        int, Meta(ge=1, le=1_000, description="A path with a segment (or run of segments) repeated more often is a trap.")
+    ] = 3
+    max_path_segments: Annotated[
+        int, Meta(ge=1, le=10_000, description="A path with more segments is a trap.")
+    ] = 40
+    max_query_variants: Annotated[
+        int,
+        Meta(ge=1, le=100_000_000, description="More queries than this on one path of a host are quarantined."),
+    ] = 2_000
+    max_pattern_urls: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100_000_000,
+            description="More URLs than this of one host that differ only in numbers and dates (calendars) "
+            "are quarantined.",
+        ),
+    ] = 5_000
+    trap_exempt: Annotated[
+        tuple[str, ...], Meta(description="Hosts on which the trap rules do not apply.")
+    ] = ()
+    allow_private: Annotated[
+        bool, Meta(description="Lift the address policy: for crawls inside one's own network.")
+    ] = False
+    allow_networks: Annotated[
+        tuple[str, ...], Meta(description="Networks (CIDR) that may be visited though they are not public.")
+    ] = ()

@@ -1,0 +1,200 @@
+"""What passes between the rooms: Due -> Visit -> Fetch -> Document -> Page -> Findings.
+
+A room takes one kind and gives the next, and never changes what it was handed. What crosses a process
+boundary is `array_like` (small and fast as msgpack): Visit, Done, Found, Findings.
+"""
+
+from enum import IntEnum
+
+from msgspec import Struct
+
+from gossamer.outcomes import Outcome, State
+
+
+class Kind(IntEnum):
+    """What a URL is fetched as."""
+
+    PAGE = 0
+    SITEMAP = 1
+    ASSET = 2
+    FEED = 3
+    ROBOTS = 4
+
+
+class Due(Struct, frozen=True, gc=False):
+    """A URL that the catalog offers to the URL server, already leased to it."""
+
+    doc_id: int
+    url: str
+    host: str
+    """Lower-case host name without port: the key of queues and politeness."""
+    depth: int = 0
+    kind: Kind = Kind.PAGE
+    tries: int = 0
+    """How often it has been tried already."""
+    via: tuple[str, ...] = ()
+    """The redirect chain that led here, first URL first."""
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+class Visit(Struct, frozen=True, array_like=True, gc=False):
+    """An order to the spider: fetch this now, from this address."""
+
+    trans_id: int
+    doc_id: int
+    address: str
+    url: str
+    depth: int = 0
+    kind: int = 0
+    tries: int = 0
+    report_start: bool = False
+    """Say so the moment the request is on the wire (hosts that are given gaps need it)."""
+    via: tuple[str, ...] = ()
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+class Done(Struct, frozen=True, array_like=True, gc=False):
+    """The transfer is over, whatever came of it: the host's slot is free."""
+
+    trans_id: int
+    outcome: int
+    status: int = 0
+    sent_at: float = 0.0
+    """Monotonic time at which the request went out; 0.0 if it never did."""
+    retry_after_seconds: float | None = None
+
+
+class Fetch(Struct, gc=False):
+    """A visit and everything that came of it on the wire."""
+
+    visit: Visit
+    outcome: Outcome
+    detail: str = ""
+    """For people: what exactly happened."""
+    status: int = 0
+    http_version: str = ""
+    request_head: bytes = b""
+    """The request as sent."""
+    head: bytes = b""
+    """Status line and header lines of the final response as received, ended by an empty line."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Names in lower case, values as Latin-1 text, in order."""
+    raw: bytes = b""
+    """The body as received, transfer coding removed, content coding kept: what an archive keeps."""
+    body: bytes = b""
+    """The body decoded."""
+    flags: tuple[str, ...] = ()
+    """Oddities that were tolerated, e.g. `length_unknown`, `tls_unverified`."""
+    address: str = ""
+    """The address the socket was really connected to."""
+    fetched_at: float = 0.0
+    """Wall time at which the fetch began."""
+    sent_at: float = 0.0
+    milliseconds: int = 0
+    retry_after_seconds: float | None = None
+
+    @property
+    def success(self) -> bool:
+        """Whether a complete, usable document was received (or is known to be unchanged)."""
+        return self.outcome in (Outcome.OK, Outcome.NOT_MODIFIED) and (
+            200 <= self.status < 300 or self.status == 304
+        )
+
+    def header(self, name: str) -> str | None:
+        """Return the first value of a header (`name` in lower case)."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return None
+
+
+class Pointer(Struct, frozen=True, array_like=True, gc=False):
+    """Where the store keeps something: file name, byte offset, byte length."""
+
+    file: str
+    offset: int
+    length: int
+
+
+class Document(Struct, frozen=True, gc=False):
+    """A fetch whose bytes the store has taken."""
+
+    fetch: Fetch
+    pointer: Pointer | None
+    payload_digest: str = ""
+
+
+class Link(Struct, frozen=True, array_like=True, gc=False):
+    """A reference found in a page, absolute and canonical."""
+
+    url: str
+    kind: str
+    """`a`, `frame`, `canonical`, `refresh`, `sitemap` …, or an asset kind: img, css, js, video, …"""
+    nofollow: bool = False
+
+
+class Page(Struct, frozen=True, gc=False):
+    """A document understood."""
+
+    content_type: str = ""
+    """The type after sniffing, without parameters."""
+    charset: str = ""
+    title: str = ""
+    links: tuple[Link, ...] = ()
+    """References to other pages."""
+    assets: tuple[Link, ...] = ()
+    """References to what the page needs to be shown."""
+    sitemap_urls: tuple[Link, ...] = ()
+    canonical: str | None = None
+    refresh: str | None = None
+    """Target of an immediate meta refresh (S4.23)."""
+    nofollow: bool = False
+    noindex: bool = False
+    simhash: int | None = None
+    outcome: Outcome = Outcome.OK
+    """OK, or one of PARSE_*: how far the understanding went."""
+    detail: str = ""
+
+
+class Found(Struct, frozen=True, array_like=True, gc=False):
+    """A URL discovered: enters the catalog if it is not known yet."""
+
+    url: str
+    md5: bytes
+    host: str
+    depth: int
+    kind: int = 0
+    state: int = int(State.PENDING)
+    outcome: int | None = None
+    """The reason, when the state is EXCLUDED."""
+    via: tuple[str, ...] = ()
+
+
+class Findings(Struct, frozen=True, array_like=True, gc=False):
+    """All that one visit adds to what is known; committed in one transaction."""
+
+    doc_id: int
+    trans_id: int
+    outcome: int
+    status: int
+    fetched_at: float
+    milliseconds: int
+    tries: int = 1
+    content_type: str = ""
+    body_bytes: int = 0
+    wire_bytes: int = 0
+    checksum: bytes | None = None
+    simhash: int | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    pointer: Pointer | None = None
+    redirect_to: str | None = None
+    title: str = ""
+    detail: str = ""
+    retry_after_seconds: float | None = None
+    targets: bytes = b""
+    """The first 8 bytes of the md5 of each outgoing link, concatenated."""
+    found: tuple[Found, ...] = ()
+    payload_digest: str = ""
