@@ -23,9 +23,10 @@ class Clock(Protocol):
 class SystemClock:
     """The machine's clock."""
 
-    time = staticmethod(time.time)
     monotonic = staticmethod(time.monotonic)
     sleep = staticmethod(time.sleep)
+    # Last, because from here on `time` is this method and no longer the module.
+    time = staticmethod(time.time)
 
 
 class ManualClock:

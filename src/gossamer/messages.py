@@ -94,6 +94,8 @@ class Fetch(Struct, gc=False):
     sent_at: float = 0.0
     milliseconds: int = 0
     retry_after_seconds: float | None = None
+    redirect_to: str | None = None
+    """Where a redirect leads, absolute and canonical."""
 
     @property
     def success(self) -> bool:
@@ -198,3 +200,5 @@ class Findings(Struct, frozen=True, array_like=True, gc=False):
     """The first 8 bytes of the md5 of each outgoing link, concatenated."""
     found: tuple[Found, ...] = ()
     payload_digest: str = ""
+    records: tuple[str, ...] = ()
+    """What handlers of the user's own made of the page, each as JSON."""

@@ -20,4 +20,6 @@ class CatalogSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     recrawl_max_seconds: Annotated[
         float, Meta(ge=1, description="A page that never changes is due again after this.")
     ] = 2_592_000.0
-    keep_links: Annotated[bool, Meta(description="Keep the link graph (export --format links).")] = True
+    keep_links: Annotated[
+        bool, Meta(description="Keep the link graph (export --format links).")
+    ] = True

@@ -10,31 +10,53 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     scope: Annotated[
         str,
-        Meta(pattern="^(host|domain|prefix|any)$", description="How far from the start URLs links are followed."),
+        Meta(
+            pattern="^(host|domain|prefix|any)$",
+            description="How far from the start URLs links are followed.",
+        ),
     ] = "host"
     include: Annotated[
-        tuple[str, ...], Meta(description="Only URLs that match one of these expressions are fetched.")
+        tuple[str, ...],
+        Meta(description="Only URLs that match one of these expressions are fetched."),
     ] = ()
     exclude: Annotated[
-        tuple[str, ...], Meta(description="URLs that match one of these expressions are not fetched.")
+        tuple[str, ...],
+        Meta(description="URLs that match one of these expressions are not fetched."),
     ] = ()
     max_pages: Annotated[
-        int, Meta(ge=0, description="Stop after exactly so many pages, over the life of the workspace; 0: no limit.")
+        int,
+        Meta(
+            ge=0,
+            description="Stop after exactly so many pages, over the life of the workspace; 0: no limit.",
+        ),
     ] = 0
     max_depth: Annotated[
-        int, Meta(ge=-1, le=1_000_000, description="Follow links at most this far from a start URL; -1: no limit.")
+        int,
+        Meta(
+            ge=-1,
+            le=1_000_000,
+            description="Follow links at most this far from a start URL; -1: no limit.",
+        ),
     ] = -1
     concurrency: Annotated[
         int, Meta(ge=1, le=100_000, description="How many fetches may be open at once in all.")
     ] = 64
     workers: Annotated[
-        int, Meta(ge=-1, le=256, description="Worker processes; -1: one for each core; 0: all in one process.")
+        int,
+        Meta(
+            ge=-1,
+            le=256,
+            description="Worker processes; -1: one for each core; 0: all in one process.",
+        ),
     ] = -1
     sitemaps: Annotated[
         bool, Meta(description="Fetch the sitemaps that robots.txt names and follow their entries.")
     ] = True
     patience_seconds: Annotated[
         float,
-        Meta(ge=0, description="When only waiting is left (retries, robots.txt unreachable) and it would last "
-             "longer than this, stop with exit code 5; run again to go on."),
+        Meta(
+            ge=0,
+            description="When only waiting is left (retries, robots.txt unreachable) and it would last "
+            "longer than this, stop with exit code 5; run again to go on.",
+        ),
     ] = 60.0

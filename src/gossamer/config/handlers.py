@@ -10,7 +10,9 @@ class HandlerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     use: Annotated[
         tuple[str, ...],
-        Meta(description='Handlers of your own, as "package.module:function" or "path/to/file.py:function".'),
+        Meta(
+            description='Handlers of your own, as "package.module:function" or "path/to/file.py:function".'
+        ),
     ] = ()
     follow_assets: Annotated[
         bool, Meta(description="Fetch images, style sheets and scripts too, not only pages.")

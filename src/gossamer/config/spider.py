@@ -41,11 +41,19 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ] = 10_000
     timeout_first_byte_ms: Annotated[
         int,
-        Meta(ge=10, le=3_600_000, description="The longest wait from the request to the response header."),
+        Meta(
+            ge=10,
+            le=3_600_000,
+            description="The longest wait from the request to the response header.",
+        ),
     ] = 15_000
     min_bytes_per_second: Annotated[
         int,
-        Meta(ge=0, le=10_000_000, description="A transfer slower than this is ended as net.slow; 0 turns it off."),
+        Meta(
+            ge=0,
+            le=10_000_000,
+            description="A transfer slower than this is ended as net.slow; 0 turns it off.",
+        ),
     ] = 100
     min_rate_seconds: Annotated[
         float, Meta(ge=0.1, le=3_600, description="Over how many seconds the rate is measured.")
@@ -60,7 +68,8 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         ),
     ] = 10_485_760
     max_wire_bytes: Annotated[
-        int, Meta(ge=1, le=4_294_967_295, description="The largest body that is read from the network.")
+        int,
+        Meta(ge=1, le=4_294_967_295, description="The largest body that is read from the network."),
     ] = 10_485_760
     max_ratio: Annotated[
         int,
@@ -77,7 +86,10 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         int, Meta(ge=256, le=1_048_576, description="One header line.")
     ] = 65_536
     max_header_count: Annotated[
-        int, Meta(ge=16, le=100_000, description="Header lines of one response, Set-Cookie not counted.")
+        int,
+        Meta(
+            ge=16, le=100_000, description="Header lines of one response, Set-Cookie not counted."
+        ),
     ] = 1_000
     max_redirects: Annotated[
         int,
@@ -97,10 +109,12 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ] = {}
     http2: Annotated[bool, Meta(description="Offer HTTP/2 by ALPN.")] = True
     verify_tls: Annotated[
-        bool, Meta(description="Verify certificates; when off, each result is flagged tls_unverified.")
+        bool,
+        Meta(description="Verify certificates; when off, each result is flagged tls_unverified."),
     ] = True
     ca_file: Annotated[
-        str, Meta(description="A PEM file of further trusted authorities; empty means the system's.")
+        str,
+        Meta(description="A PEM file of further trusted authorities; empty means the system's."),
     ] = ""
     allowed_ports: Annotated[
         tuple[int, ...],

@@ -93,12 +93,18 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = 3
     retry_soon_seconds: Annotated[
         float,
-        Meta(ge=0, le=86_400, description="First wait after a passing fault (reset, short body); doubles."),
+        Meta(
+            ge=0,
+            le=86_400,
+            description="First wait after a passing fault (reset, short body); doubles.",
+        ),
     ] = 1.0
     retry_back_off_seconds: Annotated[
         float,
         Meta(
-            ge=0, le=86_400, description="First wait after an overload or time-out (429, 5xx); doubles."
+            ge=0,
+            le=86_400,
+            description="First wait after an overload or time-out (429, 5xx); doubles.",
         ),
     ] = 5.0
     max_back_off_seconds: Annotated[
@@ -111,7 +117,11 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = 3_600.0
     robots_max_age_seconds: Annotated[
         int,
-        Meta(ge=60, le=86_400, description="After this a robots.txt is fetched anew before the next page."),
+        Meta(
+            ge=60,
+            le=86_400,
+            description="After this a robots.txt is fetched anew before the next page.",
+        ),
     ] = 86_400
     robots_max_bytes: Annotated[
         int, Meta(ge=512_000, le=16_777_216, description="How much of a robots.txt is read.")
@@ -134,9 +144,27 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
             description="First wait before an unreachable robots.txt is asked for again; doubles.",
         ),
     ] = 60.0
+    robots_unreachable_seconds: Annotated[
+        float,
+        Meta(
+            ge=86_400,
+            le=315_360_000,
+            description="A robots.txt that could not be read for this long counts as given up (RFC 9309 "
+            "suggests 30 days).",
+        ),
+    ] = 2_592_000.0
+    robots_unreachable_means_allow: Annotated[
+        bool,
+        Meta(
+            description="Treat a robots.txt that was given up as missing (everything allowed); when off, "
+            "the last copy goes on to count, or everything stays forbidden."
+        ),
+    ] = False
     dns_servers: Annotated[
         tuple[str, ...],
-        Meta(description="Name servers to ask (address or address:port); empty means the system's."),
+        Meta(
+            description="Name servers to ask (address or address:port); empty means the system's."
+        ),
     ] = ()
     dns_timeout_seconds: Annotated[
         float, Meta(ge=0.1, le=120, description="How long one DNS question may take in all.")
@@ -151,5 +179,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         float, Meta(ge=0, le=86_400, description="How long a failed DNS question is remembered.")
     ] = 60.0
     ip_version: Annotated[
-        str, Meta(pattern="^(any|4|6)$", description="Which addresses to use: any (IPv4 first), 4 or 6.")
+        str,
+        Meta(
+            pattern="^(any|4|6)$", description="Which addresses to use: any (IPv4 first), 4 or 6."
+        ),
     ] = "any"

@@ -1,0 +1,11 @@
+"""The store keeps what the web sent: bytes to disk, and back.
+
+In: a Fetch. Out: a Pointer to it (file, offset, length), and for a pointer the stored document.
+Never: fetches, understands what it keeps, names a file after anything from the web, or calls
+something durable that is not.
+
+`store.py` is the front: the promise and its types. `warc.py` keeps documents as WARC 1.1 files,
+`memory.py` in memory. `records.py` and `heads.py` say how a fetch is written; `members.py` and
+`reading.py` how it is read again; `repair.py` and `verify.py` look after the files, `cdxj.py`
+indexes them.
+"""

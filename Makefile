@@ -1,0 +1,81 @@
+# Every target does its own set-up: a virtual environment from locked, hashed versions.
+# Needs python3 (3.11 or newer, with venv) and make. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+URL ?=
+MAX_PAGES ?= 200
+export URL MAX_PAGES
+
+RUNTIME := $(VENV)/.runtime-installed
+DEV := $(VENV)/.dev-installed
+LOCK_VENV := build/lock-venv
+COMPILE := $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --upgrade \
+	--custom-compile-command "make lock"
+
+.DEFAULT_GOAL := help
+.PHONY: help site test check format docs bench lock clean setup
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+	@echo "  make site URL=https://example.org/ crawls that site (at most MAX_PAGES=200 pages)"
+
+site: $(RUNTIME) ## Crawl a demo web started here on loopback, or URL=...
+	@if [ -z "$$URL" ]; then \
+		$(BIN)/python scripts/demo.py demo; \
+	else \
+		host=$$(printf '%s' "$$URL" | sed -E 's|^[A-Za-z][A-Za-z0-9+.-]*://||; s|[/?#].*$$||; s|^.*@||; s|[^A-Za-z0-9.-]|_|g; s|^[.]+|_|'); \
+		$(BIN)/gossamer crawl "$$URL" --dir "workspace/$${host:-site}" --max-pages "$$MAX_PAGES" && \
+		$(BIN)/gossamer status --dir "workspace/$${host:-site}"; \
+	fi
+
+test: check ## Check the style and the types, then run all tests
+	$(BIN)/pytest -n 2
+
+check: $(DEV) ## Check style (ruff) and types (mypy)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(DEV) ## Format the source
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(DEV) ## Write the reference pages that are made from the source
+	$(BIN)/python -m gossamer.cli.reference docs/reference
+
+bench: $(DEV) ## Measure against other crawlers on this machine
+	$(BIN)/python bench/run.py
+
+lock: ## Choose the newest versions of all dependencies and lock them with hashes
+	$(PYTHON) -m venv $(LOCK_VENV)
+	$(LOCK_VENV)/bin/pip install --quiet uv
+	$(COMPILE) --output-file requirements/build.txt requirements/build.in
+	$(COMPILE) --output-file requirements/runtime.txt pyproject.toml
+	$(COMPILE) --extra dev --output-file requirements/dev.txt pyproject.toml
+
+setup: $(DEV) ## Only make the virtual environment
+
+clean: ## Remove what was made here: environment, caches, demo
+	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml
+	$(call install,requirements/runtime.txt)
+
+$(DEV): requirements/build.txt requirements/dev.txt pyproject.toml
+	$(call install,requirements/dev.txt)
+	@touch $(RUNTIME)
+
+define install
+	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON) here; install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: gossamer needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) -V 2>&1); name a newer one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make virtual environments; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@echo "Setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt -r $(1)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+endef

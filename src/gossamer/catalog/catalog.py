@@ -1,0 +1,274 @@
+"""The front of the catalog: what is asked of it, and the records that go in and out."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, Self
+
+from msgspec import Struct
+
+from gossamer.messages import Due, Findings, Found, Kind, Pointer
+from gossamer.outcomes import Outcome, State
+
+
+class Verdict(Struct, frozen=True, gc=False):
+    """What a visit brought, and what the caller makes of it."""
+
+    findings: Findings
+    state: State
+    """PENDING (try again at `due_at`), DONE, EXCLUDED or FAILED."""
+    due_at: float = 0.0
+    """Wall time of the next try; for DONE and FAILED of the next fetch, 0.0 leaves it to the change history."""
+
+
+class HostClock(Struct, frozen=True, kw_only=True, gc=False):
+    """What politeness remembers of a host between runs; times are wall times."""
+
+    host: str
+    next_allowed_at: float = 0.0
+    delay_seconds: float = 0.0
+    address: str = ""
+    failures_in_a_row: int = 0
+    parked_until: float = 0.0
+    """Nothing of the host is offered before this."""
+    parked_reason: str = ""
+
+
+class TrapCount(Struct, frozen=True, gc=False):
+    """How many URLs of one shape a host has shown."""
+
+    host: str
+    pattern: str
+    urls: int
+    reason: str = ""
+    """Why the shape is in quarantine; empty while it is not."""
+
+
+class RobotsRecord(Struct, frozen=True, kw_only=True, gc=False):
+    """The last robots.txt of an authority (scheme, host and port)."""
+
+    authority: str
+    fetched_at: float
+    expires_at: float
+    status: int
+    outcome: int
+    body: bytes = b""
+    crawl_delay: float | None = None
+    unreachable_since: float | None = None
+    failures: int = 0
+    detail: str = ""
+
+
+class Recovery(Struct, frozen=True):
+    """What the beginning of a run found."""
+
+    run_id: int
+    """Grows with every run: the epoch of its leases."""
+    clean: bool
+    """Whether the run before ended by itself (or there was none)."""
+    released: int
+    """How many leases went back to pending."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that had leased URLs: a request may have reached them, so they are owed their full delay."""
+
+
+class Committed(Struct, frozen=True):
+    """What a commit did."""
+
+    applied: int
+    new_urls: int
+    pages: int
+    """How many URLs became pages for the first time."""
+    stale: tuple[int, ...] = ()
+    """Documents that were not leased any more: their verdicts were ignored."""
+
+
+class Counts(Struct, frozen=True):
+    """Where all URLs stand, read at one moment."""
+
+    discovered: int
+    done: int
+    pending: int
+    leased: int
+    excluded: int
+    failed: int
+    pages: int = 0
+    """URLs of kind PAGE for which there is a document, over the life of the workspace."""
+    duplicates: int = 0
+    hosts: int = 0
+    fetches: int = 0
+
+
+class HostRow(Struct, frozen=True, kw_only=True):
+    """A host, as shown to people."""
+
+    host: str
+    done: int
+    pending: int
+    leased: int
+    excluded: int
+    failed: int
+    next_allowed_at: float
+    delay_seconds: float
+    address: str
+    failures_in_a_row: int
+    parked_until: float
+    parked_reason: str
+
+
+class FetchRow(Struct, frozen=True, kw_only=True):
+    """One try, as the history keeps it."""
+
+    fetch_id: int
+    fetched_at: float
+    outcome: Outcome
+    status: int
+    milliseconds: int
+    content_type: str
+    body_bytes: int
+    wire_bytes: int
+    checksum: bytes | None
+    simhash: int | None
+    etag: str | None
+    last_modified: str | None
+    pointer: Pointer | None
+    payload_digest: str
+    redirect_to: str | None
+    title: str
+    detail: str
+
+
+class UrlRow(Struct, frozen=True, kw_only=True):
+    """All that is known of a URL, with its latest try."""
+
+    doc_id: int
+    url: str
+    md5: bytes
+    host: str
+    kind: Kind
+    state: State
+    outcome: Outcome | None
+    depth: int
+    priority: int
+    tries: int
+    deaths: int
+    found_at: float
+    due_at: float
+    next_fetch_at: float | None
+    visits: int
+    changes: int
+    via: tuple[str, ...]
+    detail: str
+    """The reason when there was no try; else that of the latest try."""
+    site_id: int = 1
+    parent: str | None = None
+    duplicate_of: str | None = None
+    near_duplicate_of: str | None = None
+    fetch: FetchRow | None = None
+
+
+class Excluded(Struct, frozen=True, gc=False):
+    """A URL that was kept out, for another look when the settings have changed."""
+
+    doc_id: int
+    url: str
+    host: str
+    depth: int
+    outcome: Outcome | None
+
+
+class Gate(Protocol):
+    """Has the last word on URLs that are about to become known, and remembers what it has counted."""
+
+    def admit(self, found: Found) -> Found:
+        """Return the URL as it is to be entered: as it is, or excluded."""
+        ...
+
+    def changed(self) -> Sequence[TrapCount]:
+        """Return the counts that changed since the last call."""
+        ...
+
+
+class Catalog(Protocol):
+    """What the writer of a crawl asks: everything that changes what is known."""
+
+    def begin_run(self, now: float, *, longest_wait_seconds: float = 86_400.0) -> Recovery:
+        """Start a run: every lease returns to pending, every stored wait is cut to the longest there is."""
+        ...
+
+    def end_run(self, now: float) -> None:
+        """Mark the stop as clean."""
+        ...
+
+    def add(self, found: Iterable[Found], now: float, *, priority: int = 0) -> list[int]:
+        """Enter start URLs; return the ids of new ones. An excluded one becomes pending."""
+        ...
+
+    def due(
+        self, count: int, per_host: int, now: float, reject_hosts: Collection[str] = ()
+    ) -> list[Due]:
+        """Lease up to `count` URLs, fair over hosts, breadth first inside a host."""
+        ...
+
+    def release(
+        self, doc_ids: Iterable[int], now: float, *, due_at: float = 0.0, died: bool = False
+    ) -> int:
+        """Return leases unused; no try is counted, but a death is when `died`."""
+        ...
+
+    def commit(
+        self,
+        verdicts: Sequence[Verdict],
+        now: float,
+        hosts: Sequence[HostClock] = (),
+        traps: Sequence[TrapCount] = (),
+        robots: Sequence[RobotsRecord] = (),
+        gate: Gate | None = None,
+    ) -> Committed:
+        """Make verdicts, their new URLs, host clocks, trap counts and robots durable in one transaction."""
+        ...
+
+    def requeue_due(self, now: float, limit: int) -> int:
+        """Turn done and failed URLs whose next fetch has come into pending ones; return how many."""
+        ...
+
+    def readmit(self, doc_ids: Iterable[int], now: float) -> int:
+        """Turn excluded URLs into pending ones; return how many."""
+        ...
+
+
+class CatalogReader(Protocol):
+    """What anybody may ask, also while another process writes."""
+
+    def counts(self) -> Counts:
+        """Return where all URLs stand."""
+        ...
+
+    def outcome_counts(self) -> Mapping[Outcome, int]:
+        """Return how many URLs ended in each outcome when last tried or judged."""
+        ...
+
+    def find(self, url: str) -> UrlRow | None:
+        """Return what is known of a canonical URL."""
+        ...
+
+    def history(self, doc_id: int) -> list[FetchRow]:
+        """Return all tries of a URL, the latest first."""
+        ...
+
+    def rows(self) -> Iterator[UrlRow]:
+        """Go through all URLs in the order of their discovery, in constant memory."""
+        ...
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """Go through the link graph: pairs of known URLs."""
+        ...
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the accounting; nothing is the only good answer."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
+        ...
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...

@@ -1,0 +1,282 @@
+"""Commits: what visits brought becomes durable, all of it in one transaction.
+
+Only documents that are leased are judged (a late duplicate finds its lease gone and changes nothing), and each
+at most once in a batch. What was compared and counted is written in few statements over many rows.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from gossamer.catalog.catalog import Committed, Gate, HostClock, RobotsRecord, TrapCount, Verdict
+from gossamer.catalog.digest import packed_digest
+from gossamer.catalog.discover import discover
+from gossamer.catalog.leases import json_list
+from gossamer.catalog.memory import Memory
+from gossamer.catalog.queries import QUERIES
+from gossamer.catalog.recrawl import next_interval
+from gossamer.catalog.tally import Tally
+from gossamer.config.catalog import CatalogSettings
+from gossamer.errors import CatalogError
+from gossamer.messages import Findings, Found, Kind
+from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, State
+
+_PAGES: Final = frozenset(int(outcome) for outcome in PAGE_OUTCOMES)
+# Waiting for robots.txt or for disk space says nothing about the URL: no try is counted.
+_NO_TRY: Final = frozenset(int(outcome) for outcome, rule in RULES.items() if rule.tries == FOREVER)
+_SIGN: Final = 1 << 63
+_WORD: Final = 1 << 64
+
+
+class Facts(Struct, gc=False):
+    """What the catalog knows of a document before it is judged."""
+
+    doc_id: int
+    host_id: int
+    state: int
+    kind: int
+    outcome: int | None
+    tries: int
+    visits: int
+    changes: int
+    recrawl_seconds: float | None
+    last_fetch: int | None
+    last_page: int | None
+    duplicate_of: int | None
+
+
+class PageFacts(Struct, gc=False):
+    """What the latest document of a URL was like."""
+
+    outcome: int
+    content_type: str
+    checksum: bytes | None
+    simhash: int | None
+    etag: str | None
+    last_modified: str | None
+    title: str
+    redirect_to: str | None
+
+
+class Commit:
+    """One transaction's worth of rows, gathered before they are written."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        memory: Memory,
+        settings: CatalogSettings,
+        now: float,
+        gate: Gate | None = None,
+    ) -> None:
+        self._connection = connection
+        self._gate = gate
+        self._memory = memory
+        self._settings = settings
+        self._now = now
+        self._tally = Tally()
+        self._fetches: list[tuple[object, ...]] = []
+        self._judged: list[tuple[object, ...]] = []
+        self._links: list[tuple[int, bytes]] = []
+        self._payloads: list[tuple[bytes, int]] = []
+        self._found: list[tuple[Found, int | None]] = []
+        self._ends: dict[int, int] = {}
+
+    def apply(self, verdicts: Sequence[Verdict]) -> Committed:
+        """Judge documents and write all that follows from it."""
+        ids = [verdict.findings.doc_id for verdict in verdicts]
+        rows = self._connection.execute(QUERIES["url_facts"], (json_list(ids),))
+        facts = {row[0]: Facts(*row) for row in rows}
+        stale = []
+        live = []
+        for verdict in verdicts:
+            known = facts.pop(verdict.findings.doc_id, None)
+            if known is None or known.state != State.LEASED:
+                stale.append(verdict.findings.doc_id)
+            else:
+                live.append((verdict, known))
+        originals = self._claim_contents(live)
+        for verdict, known in live:
+            self._judge(verdict, known, originals)
+        self._write()
+        new_urls = discover(
+            self._connection, self._memory, self._tally, self._found, self._now, gate=self._gate
+        )
+        self._tally.write(self._connection, self._memory.new_turn(), self._now)
+        return Committed(len(live), len(new_urls), self._tally.pages, tuple(stale))
+
+    def _claim_contents(self, live: Sequence[tuple[Verdict, Facts]]) -> dict[bytes, int]:
+        """Return the first document of each body in the batch."""
+        claims = [
+            (verdict.findings.checksum, known.doc_id)
+            for verdict, known in live
+            if _has_content(verdict.findings)
+        ]
+        if not claims:
+            return {}
+        claimed = self._connection.executemany(QUERIES["insert_content"], claims).rowcount
+        if claimed == len(claims):
+            return {}
+        query = QUERIES["content_owner"]
+        return {
+            checksum: self._connection.execute(query, (checksum,)).fetchone()[0]
+            for checksum, _ in claims
+            if checksum is not None
+        }
+
+    def _judge(self, verdict: Verdict, known: Facts, originals: dict[bytes, int]) -> None:
+        findings, state = verdict.findings, verdict.state
+        if state == State.LEASED:
+            raise CatalogError(
+                f"cannot commit document {known.doc_id}: a verdict cannot be a lease"
+            )
+        before = None if known.last_page is None else self._page_facts(known.last_page)
+        # What waits outside (robots.txt, DNS, policy) was no fetch and leaves no history.
+        fetch_id = self._keep_fetch(findings, known, before) if findings.fetched_at > 0 else None
+        has_page = findings.outcome in _PAGES and state == State.DONE
+        last_page = fetch_id if has_page and fetch_id is not None else known.last_page
+        if last_page is not None and known.last_page is None and known.kind == Kind.PAGE:
+            self._tally.pages += 1
+        duplicate_of = self._duplicate_of(findings, known, originals)
+        visits, changes, interval, next_fetch_at = self._plan(verdict, known, before)
+        due_at = verdict.due_at if state == State.PENDING else 0.0
+        tries = known.tries
+        if findings.outcome not in _NO_TRY:
+            tries = max(tries + 1, findings.tries)
+        self._judged.append(
+            (
+                int(state), findings.outcome, due_at, tries, visits, changes, interval, next_fetch_at,
+                known.last_fetch if fetch_id is None else fetch_id, last_page, duplicate_of,
+                (findings.detail or None) if fetch_id is None else None, known.doc_id,
+            )
+        )  # fmt: skip
+        self._tally.move(known.host_id, State.LEASED, state, due_at)
+        self._tally.judge(known.outcome, findings.outcome)
+        if findings.targets and self._settings.keep_links:
+            self._links.append((known.doc_id, findings.targets))
+        for item in findings.found:
+            self._found.append((item, known.doc_id))
+
+    def _page_facts(self, fetch_id: int) -> PageFacts:
+        return PageFacts(*self._connection.execute(QUERIES["page_facts"], (fetch_id,)).fetchone())
+
+    def _keep_fetch(self, findings: Findings, known: Facts, before: PageFacts | None) -> int:
+        fetch_id = self._memory.new_fetch_id()
+        file_id = offset = length = None
+        pointer = findings.pointer
+        if pointer is not None:
+            file_id, offset, length = self._place(pointer.file), pointer.offset, pointer.length
+            self._ends[file_id] = max(self._ends.get(file_id, 0), offset + length)
+        digest = packed_digest(findings.payload_digest) if findings.payload_digest else None
+        if digest is not None and pointer is not None and findings.wire_bytes > 0:
+            self._payloads.append((digest, fetch_id))
+        checksum, simhash = findings.checksum, findings.simhash
+        if simhash is not None and simhash >= _SIGN:
+            simhash -= _WORD
+        content_type, title = findings.content_type, findings.title
+        etag, last_modified = findings.etag, findings.last_modified
+        if findings.outcome == Outcome.NOT_MODIFIED and before is not None:
+            # The server vouches that the document is the one we have.
+            checksum, simhash = before.checksum, before.simhash
+            content_type, title = before.content_type, before.title
+            etag = etag or before.etag
+            last_modified = last_modified or before.last_modified
+        self._fetches.append(
+            (
+                fetch_id, known.doc_id, known.last_fetch, findings.fetched_at, findings.outcome,
+                findings.status, findings.milliseconds, content_type, findings.body_bytes,
+                findings.wire_bytes, checksum, simhash, etag, last_modified, file_id, offset, length,
+                digest, findings.redirect_to, title, findings.detail,
+            )
+        )  # fmt: skip
+        return fetch_id
+
+    def _place(self, name: str) -> int:
+        return self._memory.file_id(self._connection, name)
+
+    def _duplicate_of(
+        self, findings: Findings, known: Facts, originals: dict[bytes, int]
+    ) -> int | None:
+        duplicate_of = known.duplicate_of
+        if _has_content(findings) and findings.checksum is not None:
+            owner = originals.get(findings.checksum)
+            duplicate_of = None if owner == known.doc_id else owner
+            self._tally.duplicates += (duplicate_of is not None) - (known.duplicate_of is not None)
+        return duplicate_of
+
+    def _plan(
+        self, verdict: Verdict, known: Facts, before: PageFacts | None
+    ) -> tuple[int, int, float | None, float | None]:
+        """Return visits, changes, interval and time of the next fetch."""
+        if verdict.state not in (State.DONE, State.FAILED):
+            return known.visits, known.changes, known.recrawl_seconds, None
+        changed = known.visits > 0 and _is_changed(verdict.findings, known, before)
+        interval = next_interval(known.recrawl_seconds, changed=changed, settings=self._settings)
+        next_fetch_at = verdict.due_at if verdict.due_at > 0 else self._now + interval
+        return known.visits + 1, known.changes + changed, interval, next_fetch_at
+
+    def _write(self) -> None:
+        write = self._connection.executemany
+        write(QUERIES["insert_fetch"], self._fetches)
+        write(QUERIES["judge_url"], self._judged)
+        write(QUERIES["put_links"], self._links)
+        write(QUERIES["insert_payload"], self._payloads)
+        write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
+
+
+def put_host_clocks(
+    connection: sqlite3.Connection, memory: Memory, clocks: Sequence[HostClock]
+) -> None:
+    """Keep what politeness remembers; a host whose parking changed leaves or joins the line."""
+    for clock in clocks:
+        values = {
+            "host_id": memory.host_id(connection, clock.host),
+            "next_allowed_at": clock.next_allowed_at,
+            "delay_seconds": clock.delay_seconds,
+            "address": clock.address,
+            "failures_in_a_row": clock.failures_in_a_row,
+            "parked_until": clock.parked_until,
+            "parked_reason": clock.parked_reason,
+        }
+        connection.execute(QUERIES["park_host"], values)
+        connection.execute(QUERIES["put_host_clock"], values)
+
+
+def put_traps(connection: sqlite3.Connection, traps: Sequence[TrapCount]) -> None:
+    """Keep the counts of shapes of URLs."""
+    rows = [(trap.host, trap.pattern, trap.urls, trap.reason) for trap in traps]
+    connection.executemany(QUERIES["put_trap"], rows)
+
+
+def put_robots(connection: sqlite3.Connection, records: Sequence[RobotsRecord]) -> None:
+    """Keep the latest robots.txt of authorities."""
+    rows = [
+        (
+            record.authority, record.fetched_at, record.expires_at, record.status, record.outcome,
+            record.body, record.crawl_delay, record.unreachable_since, record.failures, record.detail,
+        )
+        for record in records
+    ]  # fmt: skip
+    connection.executemany(QUERIES["put_robots"], rows)
+
+
+def _has_content(findings: Findings) -> bool:
+    return (
+        findings.checksum is not None
+        and findings.body_bytes > 0
+        and findings.outcome == Outcome.OK
+        and 200 <= findings.status < 300
+    )
+
+
+def _is_changed(findings: Findings, known: Facts, before: PageFacts | None) -> bool:
+    """Tell whether a visit found something else than the one before it."""
+    if findings.outcome == Outcome.NOT_MODIFIED:
+        return False
+    if before is None or findings.outcome not in _PAGES:
+        return findings.outcome != known.outcome
+    if findings.checksum is not None or before.checksum is not None:
+        return findings.checksum != before.checksum
+    return findings.redirect_to != before.redirect_to

@@ -1,0 +1,171 @@
+"""Opens the database, and turns what SQLite refuses into our errors, here and nowhere else."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from gossamer.errors import CatalogError, DiskFullError, GossamerError, WorkspaceError
+
+MEMORY: Final = ":memory:"
+_BUSY_SECONDS: Final = 30.0
+# A longer log means fewer copies into the database file; the log stays under 64 MiB with these two.
+_CHECKPOINT_PAGES: Final = 12_000
+_LOG_LIMIT_BYTES: Final = 48 << 20
+_SCARCE_BYTES: Final = 1 << 20
+
+
+class Database:
+    """A connection, its path, and what it was opened for."""
+
+    def __init__(self, path: str, connection: sqlite3.Connection, *, read_only: bool) -> None:
+        self.path = path
+        self.connection = connection
+        self.read_only = read_only
+
+    @contextmanager
+    def doing(self, what: str) -> Iterator[sqlite3.Connection]:
+        """Run statements outside a transaction of our own; `what` says in an error what was tried."""
+        try:
+            yield self.connection
+        except sqlite3.Error as error:
+            raise translated(error, what, self.path) from error
+
+    @contextmanager
+    def writing(self, what: str) -> Iterator[sqlite3.Connection]:
+        """Run statements as one transaction: all of it is durable afterwards, or nothing happened."""
+        if self.read_only:
+            raise CatalogError(f"cannot {what} in {self.path}: it was opened for reading")
+        with self.doing(what) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled back already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self, what: str) -> Iterator[sqlite3.Connection]:
+        """Run statements that all see the same moment."""
+        with self.doing(what) as connection:
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self.doing("close"):
+            self.connection.close()
+
+
+def open_for_writing(path: str, cache_bytes: int) -> Database:
+    """Open or create a database as its only writer."""
+    with _opening(path):
+        if path != MEMORY:
+            # Only its owner may read a catalog; the log files of SQLite get the same mode.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        connection = _connect(_uri(path, "rw") if path != MEMORY else path)
+        try:
+            for pragma in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
+                f"journal_size_limit = {_LOG_LIMIT_BYTES}",
+                "secure_delete = OFF",
+                *_pragmas(cache_bytes),
+            ):
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
+    return Database(path, connection, read_only=False)
+
+
+def open_for_reading(path: str, cache_bytes: int) -> Database:
+    """Open an existing database; the writer never waits for us."""
+    if not Path(path).is_file():
+        raise WorkspaceError(f"cannot open catalog {path}: there is no such file")
+    with _opening(path):
+        connection = _connect(_uri(path, "ro"))
+        try:
+            for pragma in ("query_only = ON", *_pragmas(cache_bytes)):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            if os.access(Path(path).parent, os.W_OK) or Path(f"{path}-wal").exists():
+                raise
+            # On read-only media nobody can be writing, and no shared memory can be made.
+            connection = _connect(_uri(path, "ro") + "&immutable=1")
+        except BaseException:
+            connection.close()
+            raise
+    return Database(path, connection, read_only=True)
+
+
+def translated(error: sqlite3.Error, what: str, path: str) -> GossamerError:
+    """Return our error for one of SQLite: what was tried, on what, what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
+        return DiskFullError(
+            f"cannot {what} in catalog {path}: no space left on the disk; free some and go on"
+        )
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return CatalogError(
+            f"cannot {what} in catalog {path}: the file is damaged ({error}); restore a copy"
+        )
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return CatalogError(
+            f"cannot {what} in catalog {path}: another program holds it; end that one first"
+        )
+    return CatalogError(f"cannot {what} in catalog {path}: {error}")
+
+
+@contextmanager
+def _opening(path: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise translated(error, "open", path) from error
+    except OSError as error:
+        raise WorkspaceError(f"cannot open catalog {path}: {error.strerror}") from error
+
+
+def _connect(target: str) -> sqlite3.Connection:
+    """Connect without implicit transactions; the caller sees to it that one thread at a time uses it."""
+    return sqlite3.connect(
+        target,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        uri=True,
+    )
+
+
+def _pragmas(cache_bytes: int) -> tuple[str, ...]:
+    return (f"cache_size = -{cache_bytes // 1024}", "temp_store = MEMORY", "trusted_schema = OFF")
+
+
+def _uri(path: str, mode: str) -> str:
+    return f"file:{quote(str(Path(path).absolute()))}?mode={mode}"
+
+
+def _is_full(path: str) -> bool:
+    try:
+        return shutil.disk_usage(Path(path).parent).free < _SCARCE_BYTES
+    except OSError:
+        return False

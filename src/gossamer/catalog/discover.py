@@ -1,0 +1,128 @@
+"""Discoveries: URLs that are not known yet become rows; known ones change only for the better."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from gossamer.catalog.catalog import Gate
+from gossamer.catalog.leases import json_list
+from gossamer.catalog.memory import Memory
+from gossamer.catalog.queries import QUERIES
+from gossamer.catalog.tally import Tally
+from gossamer.messages import Found
+from gossamer.outcomes import State
+
+# A statement for each size, so that a handful of prepared ones serves lists of any length.
+_SIZES: Final = (1, 8, 64, 512)
+_KNOWN_URLS: Final = {
+    size: "SELECT md5, doc_id, host_id, state, outcome, depth, tries FROM url "
+    f"WHERE md5 IN ({','.join('?' * size)})"
+    for size in _SIZES
+}
+
+Known = tuple[int, int, int, int | None, int, int]
+"""doc_id, host_id, state, outcome, depth, tries"""
+
+
+def discover(
+    connection: sqlite3.Connection,
+    memory: Memory,
+    tally: Tally,
+    found: Iterable[tuple[Found, int | None]],
+    now: float,
+    *,
+    priority: int = 0,
+    named: bool = False,
+    gate: Gate | None = None,
+) -> list[int]:
+    """Enter URLs, each with the document it was found in; return the numbers of the new ones.
+
+    `named`: a person asks for them, so that those which were excluded become pending.
+    """
+    wanted: dict[bytes, tuple[Found, int | None]] = {}
+    for finding in found:
+        earlier, _ = wanted.setdefault(finding[0].md5, finding)
+        if earlier.state == State.EXCLUDED and finding[0].state == State.PENDING:
+            wanted[earlier.md5] = finding
+    known = _known_urls(connection, list(wanted))
+    rows: list[tuple[object, ...]] = []
+    doc_ids = []
+    for md5, (item, parent) in wanted.items():
+        row = known.get(md5)
+        if row is not None:
+            if item.state == State.PENDING:
+                _improve(connection, tally, item, parent, row, priority, named=named)
+            continue
+        if gate is not None and item.state == State.PENDING:
+            item = gate.admit(item)  # noqa: PLW2901 - the same URL, perhaps excluded
+        host_id = memory.host_id(connection, item.host)
+        doc_id = memory.new_doc_id()
+        doc_ids.append(doc_id)
+        rows.append(
+            (
+                doc_id, md5, host_id, item.kind, item.state, item.outcome, item.depth, priority,
+                parent, now, item.url, "\n".join(item.via) or None,
+            )
+        )  # fmt: skip
+        tally.move(host_id, None, item.state)
+        tally.judge(None, item.outcome)
+    connection.executemany(QUERIES["insert_url"], rows)
+    return doc_ids
+
+
+def readmit(connection: sqlite3.Connection, tally: Tally, doc_ids: Iterable[int]) -> int:
+    """Turn excluded URLs into pending ones."""
+    rows = connection.execute(QUERIES["excluded_of"], (json_list(doc_ids),)).fetchall()
+    for doc_id, host_id, outcome, depth in rows:
+        _readmit(connection, tally, doc_id, host_id, outcome, depth, 0)
+    return len(rows)
+
+
+def _known_urls(connection: sqlite3.Connection, md5s: Sequence[bytes]) -> dict[bytes, Known]:
+    known: dict[bytes, Known] = {}
+    start = 0
+    while start < len(md5s):
+        left = len(md5s) - start
+        size = next((size for size in _SIZES if size >= left), _SIZES[-1])
+        chunk = list(md5s[start : start + size])
+        # The rest of the placeholders repeat one value: they find nothing new.
+        chunk += chunk[-1:] * (size - len(chunk))
+        for md5, *row in connection.execute(_KNOWN_URLS[size], chunk):
+            known[md5] = (row[0], row[1], row[2], row[3], row[4], row[5])
+        start += size
+    return known
+
+
+def _improve(
+    connection: sqlite3.Connection,
+    tally: Tally,
+    item: Found,
+    parent: int | None,
+    row: Known,
+    priority: int,
+    *,
+    named: bool,
+) -> None:
+    """Let a known URL gain by being found again: a shorter way to it, or a second chance."""
+    doc_id, host_id, state, outcome, depth, tries = row
+    closer = item.depth < depth
+    if state == State.EXCLUDED:
+        # Kept out unseen, because the first way to it was too long or led out of scope; this one does not.
+        if named or (closer and tries == 0):
+            _readmit(connection, tally, doc_id, host_id, outcome, item.depth, priority)
+    elif state == State.PENDING and closer:
+        connection.execute(QUERIES["shorten_depth"], (item.depth, parent, doc_id))
+
+
+def _readmit(
+    connection: sqlite3.Connection,
+    tally: Tally,
+    doc_id: int,
+    host_id: int,
+    outcome: int | None,
+    depth: int,
+    priority: int,
+) -> None:
+    connection.execute(QUERIES["readmit_url"], (priority, depth, doc_id))
+    tally.move(host_id, State.EXCLUDED, State.PENDING)
+    tally.judge(outcome, None)

@@ -1,0 +1,144 @@
+"""Leases: what is due goes out, and comes back when nothing came of it.
+
+Theory of operation. Hosts with work that is due stand in a line (`host.turn`, a number without a clock in it,
+so that a clock set back stalls nobody). The first in the line is served and goes to its end, or leaves when it
+has no more; a host with retries only waits outside (`host.next_due_at`). Every host with a pending URL is in
+the line or waits: `check` proves it. So a refill costs what it brings, however many hosts are known.
+"""
+
+import sqlite3
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from gossamer.catalog.catalog import Recovery
+from gossamer.catalog.memory import Memory
+from gossamer.catalog.queries import QUERIES
+from gossamer.catalog.tally import Tally
+from gossamer.messages import Due, Kind
+from gossamer.outcomes import State
+
+_KINDS: Final = tuple(Kind(number) for number in range(len(Kind)))
+
+
+def begin_run(connection: sqlite3.Connection, now: float, longest_wait_seconds: float) -> Recovery:
+    """Return every lease to pending and cut waits that only a wrong clock can have stored."""
+    last = connection.execute(QUERIES["last_run"]).fetchone()
+    hosts = tuple(row[0] for row in connection.execute(QUERIES["hosts_with_leases"]))
+    released = connection.execute(QUERIES["release_all_urls"]).rowcount
+    connection.execute(QUERIES["release_all_hosts"])
+    connection.execute(QUERIES["release_total"])
+    cut_waits(connection, now + longest_wait_seconds)
+    run_id = connection.execute(QUERIES["begin_run"], (now,)).lastrowid or 0
+    return Recovery(run_id, last is None or last[1] is not None, released, hosts)
+
+
+def cut_waits(connection: sqlite3.Connection, latest: float) -> None:
+    """Let nothing wait beyond `latest`."""
+    for query in ("cut_url_waits", "cut_host_waits", "cut_host_clocks"):
+        connection.execute(QUERIES[query], {"latest": latest})
+
+
+def lease(
+    connection: sqlite3.Connection,
+    memory: Memory,
+    count: int,
+    per_host: int,
+    now: float,
+    reject_hosts: Collection[str],
+) -> list[Due]:
+    """Lease URLs of the hosts in the line, in their order, the rejected ones left where they are."""
+    connection.execute(QUERIES["promote_hosts"], {"turn": memory.new_turn(), "now": now})
+    batch: list[Due] = []
+    served: set[int] = set()
+    while len(batch) < count:
+        hosts = _next_hosts(connection, count - len(batch), reject_hosts, served)
+        if not hosts:
+            break
+        for host_id, name in hosts:
+            served.add(host_id)
+            limit = min(per_host, count - len(batch))
+            if limit <= 0:
+                break
+            batch += _lease_host(connection, memory, host_id, name, limit, now)
+    if batch:
+        moved = len(batch)
+        connection.execute(QUERIES["count_total"], (-moved, moved, 0, 0, 0, 0, 0))
+    return batch
+
+
+def _next_hosts(
+    connection: sqlite3.Connection,
+    count: int,
+    reject_hosts: Collection[str],
+    served: Collection[int],
+) -> list[tuple[int, str]]:
+    hosts: list[tuple[int, str]] = []
+    for host_id, name in connection.execute(QUERIES["hosts_in_line"]):
+        if host_id in served:
+            continue
+        if name not in reject_hosts:
+            hosts.append((host_id, name))
+            if len(hosts) == count:
+                break
+    return hosts
+
+
+def _lease_host(
+    connection: sqlite3.Connection, memory: Memory, host_id: int, name: str, limit: int, now: float
+) -> list[Due]:
+    rows = connection.execute(
+        QUERIES["lease_urls"], {"host_id": host_id, "now": now, "count": limit}
+    ).fetchall()
+    # RETURNING promises no order.
+    rows.sort(key=_breadth_first)
+    change = {"host_id": host_id, "leased": len(rows)}
+    if len(rows) == limit:
+        connection.execute(QUERIES["serve_host_again"], change | {"turn": memory.new_turn()})
+    else:
+        connection.execute(QUERIES["serve_host_up"], change)
+    batch = []
+    for doc_id, url, depth, kind, tries, via, last_page, _, _ in rows:
+        etag = last_modified = None
+        if last_page is not None:
+            etag, last_modified = connection.execute(QUERIES["validators"], (last_page,)).fetchone()
+        chain = tuple(via.split("\n")) if via else ()
+        batch.append(Due(doc_id, url, name, depth, _KINDS[kind], tries, chain, etag, last_modified))
+    return batch
+
+
+def _breadth_first(
+    row: tuple[int, str, int, int, int, str, int, float, int],
+) -> tuple[float, int, int]:
+    return row[7], -row[8], row[0]
+
+
+def release(
+    connection: sqlite3.Connection,
+    doc_ids: Iterable[int],
+    tally: Tally,
+    due_at: float,
+    *,
+    died: bool,
+) -> int:
+    """Return leases to pending; documents that are not leased are left alone."""
+    leased = connection.execute(QUERIES["leases_of"], (json_list(doc_ids),)).fetchall()
+    connection.executemany(
+        QUERIES["release_url"], [(due_at, int(died), doc_id) for doc_id, _ in leased]
+    )
+    for _, host_id in leased:
+        tally.move(host_id, State.LEASED, State.PENDING, due_at)
+    return len(leased)
+
+
+def requeue(connection: sqlite3.Connection, tally: Tally, now: float, limit: int) -> int:
+    """Turn documents whose next fetch has come into pending ones."""
+    rows = connection.execute(QUERIES["recrawls_due"], (now, limit)).fetchall()
+    connection.executemany(QUERIES["requeue_url"], [(doc_id,) for doc_id, _, _ in rows])
+    for _, host_id, state in rows:
+        tally.move(host_id, state, State.PENDING)
+    return len(rows)
+
+
+def json_list(numbers: Iterable[int]) -> str:
+    """Return numbers as the parameter of a `json_each`: one statement for any count of them."""
+    return f"[{','.join(map(str, numbers))}]"

@@ -1,0 +1,78 @@
+"""What the writer keeps in memory of the database: the next numbers, and the ids of hosts and files."""
+
+import sqlite3
+from typing import Final
+
+from gossamer.catalog.queries import QUERIES
+from gossamer.errors import CatalogError
+
+MAX_DOC_ID: Final = (1 << 32) - 1
+_MAX_HOSTS: Final = 50_000
+_MAX_FILES: Final = 1_000
+
+
+class Memory:
+    """Numbers to give out next; reread whenever a transaction failed."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._next_doc_id = _number(connection, "highest_doc_id") + 1
+        self._next_fetch_id = _number(connection, "highest_fetch_id") + 1
+        self._next_turn = _number(connection, "highest_turn") + 1
+        self._host_ids: dict[str, int] = {}
+        self._file_ids: dict[str, int] = {}
+
+    def new_doc_id(self) -> int:
+        """Return the number of a new URL; there are 2^32 - 1 of them (S0.45)."""
+        doc_id = self._next_doc_id
+        if doc_id > MAX_DOC_ID:
+            raise CatalogError(
+                "cannot add a URL to the catalog: all 4,294,967,295 document numbers are in use; "
+                "begin another workspace"
+            )
+        self._next_doc_id = doc_id + 1
+        return doc_id
+
+    def new_fetch_id(self) -> int:
+        """Return the number of a new try."""
+        fetch_id = self._next_fetch_id
+        self._next_fetch_id = fetch_id + 1
+        return fetch_id
+
+    def new_turn(self) -> int:
+        """Return the next place at the end of the line."""
+        turn = self._next_turn
+        self._next_turn = turn + 1
+        return turn
+
+    def host_id(self, connection: sqlite3.Connection, name: str) -> int:
+        """Return the number of a host, which becomes known if it is not."""
+        host_id = self._host_ids.get(name)
+        if host_id is None:
+            host_id = _find_or_insert(connection, name, "host_id_of", "insert_host")
+            _remember(self._host_ids, name, host_id, _MAX_HOSTS)
+        return host_id
+
+    def file_id(self, connection: sqlite3.Connection, name: str) -> int:
+        """Return the number of an archive file, which becomes known if it is not."""
+        file_id = self._file_ids.get(name)
+        if file_id is None:
+            file_id = _find_or_insert(connection, name, "file_id_of", "insert_file")
+            _remember(self._file_ids, name, file_id, _MAX_FILES)
+        return file_id
+
+
+def _number(connection: sqlite3.Connection, query: str) -> int:
+    return int(connection.execute(QUERIES[query]).fetchone()[0])
+
+
+def _find_or_insert(connection: sqlite3.Connection, name: str, find: str, insert: str) -> int:
+    row = connection.execute(QUERIES[find], (name,)).fetchone()
+    if row is not None:
+        return int(row[0])
+    return int(connection.execute(QUERIES[insert], (name,)).lastrowid or 0)
+
+
+def _remember(ids: dict[str, int], name: str, number: int, limit: int) -> None:
+    if len(ids) >= limit:
+        ids.clear()
+    ids[name] = number

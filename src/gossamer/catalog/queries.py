@@ -1,0 +1,23 @@
+"""Reads the statements of queries.sql, each under its name."""
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+_HEADING: Final = re.compile(r"^-- name: (\w+)\n-- (.+)\n", re.MULTILINE)
+
+
+def parse_queries(text: str) -> dict[str, str]:
+    """Return the statements of a file in which each follows `-- name: x` and a line that describes it."""
+    headings = list(_HEADING.finditer(text))
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    return {
+        heading[1]: " ".join(text[heading.end() : end].split()).rstrip(";")
+        for heading, end in zip(headings, ends, strict=True)
+    }
+
+
+QUERIES: Final[Mapping[str, str]] = parse_queries(
+    files("gossamer.catalog").joinpath("queries.sql").read_text("utf-8")
+)

@@ -1,0 +1,372 @@
+"""The catalog on SQLite: one file, one writer, any number of readers.
+
+Of one object only one thread may call at a time; other threads and processes open their own for reading.
+"""
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Self
+
+from gossamer.catalog import commit, leases, reading
+from gossamer.catalog.catalog import (
+    Committed,
+    Counts,
+    Excluded,
+    FetchRow,
+    Gate,
+    HostClock,
+    HostRow,
+    Recovery,
+    RobotsRecord,
+    TrapCount,
+    UrlRow,
+    Verdict,
+)
+from gossamer.catalog.connection import Database, open_for_reading, open_for_writing
+from gossamer.catalog.digest import packed_digest
+from gossamer.catalog.discover import discover, readmit
+from gossamer.catalog.memory import Memory
+from gossamer.catalog.migrate import (
+    Migration,
+    migrate,
+    refuse_newer,
+    schema_version,
+    shipped_migrations,
+)
+from gossamer.catalog.queries import QUERIES
+from gossamer.catalog.tally import Tally
+from gossamer.config.catalog import CatalogSettings
+from gossamer.errors import WorkspaceError
+from gossamer.messages import Due, Found
+from gossamer.outcomes import PAGE_OUTCOMES, Outcome
+
+# The wall clock may be corrected a little at any time; more than this is a step.
+_STEP_SECONDS: Final = 60.0
+_RATE_LIMIT: Final = 1_000_000
+
+
+class SqliteCatalog:
+    """What is known, in one SQLite file; `:memory:` keeps it for the life of the object only."""
+
+    def __init__(self, database: Database, settings: CatalogSettings) -> None:
+        self._database = database
+        self._settings = settings
+        self._memory = None if database.read_only else Memory(database.connection)
+        self._longest_wait_seconds = 86_400.0
+        self._latest_now = 0.0
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        settings: CatalogSettings,
+        *,
+        read_only: bool = False,
+        migrations: Sequence[Migration] | None = None,
+    ) -> Self:
+        """Open a catalog; for writing, it is created or brought up to date first."""
+        path = os.fspath(path)
+        steps = shipped_migrations() if migrations is None else migrations
+        opener = open_for_reading if read_only else open_for_writing
+        database = opener(path, settings.cache_bytes)
+        try:
+            with database.doing("open"):
+                if read_only:
+                    _refuse_other_schema(database.connection, path, steps)
+                else:
+                    migrate(database.connection, path, steps, time.time())
+                return cls(database, settings)
+        except BaseException:
+            database.connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database; what was committed stays."""
+        self._database.close()
+
+    # What the writer asks.
+
+    def begin_run(self, now: float, *, longest_wait_seconds: float = 86_400.0) -> Recovery:
+        """Start a run: every lease returns to pending, every stored wait is cut to the longest there is."""
+        self._longest_wait_seconds = longest_wait_seconds
+        self._latest_now = now
+        with self._writing("begin a run") as (connection, _):
+            return leases.begin_run(connection, now, longest_wait_seconds)
+
+    def end_run(self, now: float) -> None:
+        """Mark the stop as clean."""
+        with self._writing("end a run") as (connection, _):
+            connection.execute(QUERIES["end_run"], (now,))
+
+    def add(self, found: Iterable[Found], now: float, *, priority: int = 0) -> list[int]:
+        """Enter start URLs; return the ids of new ones. An excluded one becomes pending."""
+        with self._counting("add URLs", now) as (connection, memory, tally):
+            named = ((item, None) for item in found)
+            return discover(connection, memory, tally, named, now, priority=priority, named=True)
+
+    def discover(self, found: Iterable[Found], now: float) -> list[int]:
+        """Enter URLs that no page led to (sitemaps named in robots.txt); return the ids of new ones."""
+        with self._counting("add URLs", now) as (connection, memory, tally):
+            return discover(connection, memory, tally, ((item, None) for item in found), now)
+
+    def due(
+        self, count: int, per_host: int, now: float, reject_hosts: Collection[str] = ()
+    ) -> list[Due]:
+        """Lease up to `count` URLs, fair over hosts, breadth first inside a host."""
+        with self._writing("lease URLs") as (connection, memory):
+            if now < self._latest_now - _STEP_SECONDS:
+                leases.cut_waits(connection, now + self._longest_wait_seconds)
+            self._latest_now = now
+            return leases.lease(connection, memory, count, per_host, now, reject_hosts)
+
+    def next_due_at(self, now: float) -> float | None:
+        """Return when something is or will be due; None when nothing is pending."""
+        with self._database.reading("look for due URLs") as connection:
+            if connection.execute(QUERIES["next_in_line"]).fetchone() is not None:
+                return now
+            wait: float | None = connection.execute(QUERIES["next_wait"]).fetchone()[0]
+        return None if wait is None else max(now, wait)
+
+    def release(
+        self, doc_ids: Iterable[int], now: float, *, due_at: float = 0.0, died: bool = False
+    ) -> int:
+        """Return leases unused; no try is counted, but a death is when `died`."""
+        with self._counting("release URLs", now) as (connection, _, tally):
+            return leases.release(connection, doc_ids, tally, due_at, died=died)
+
+    def commit(
+        self,
+        verdicts: Sequence[Verdict],
+        now: float,
+        hosts: Sequence[HostClock] = (),
+        traps: Sequence[TrapCount] = (),
+        robots: Sequence[RobotsRecord] = (),
+        gate: Gate | None = None,
+    ) -> Committed:
+        """Make verdicts, their new URLs, host clocks, trap counts and robots durable in one transaction."""
+        with self._writing("commit findings") as (connection, memory):
+            committed = Committed(0, 0, 0)
+            if verdicts:
+                transaction = commit.Commit(connection, memory, self._settings, now, gate)
+                committed = transaction.apply(verdicts)
+            commit.put_host_clocks(connection, memory, hosts)
+            commit.put_traps(connection, [*traps, *gate.changed()] if gate else traps)
+            commit.put_robots(connection, robots)
+            return committed
+
+    def requeue_due(self, now: float, limit: int) -> int:
+        """Turn done and failed URLs whose next fetch has come into pending ones; return how many."""
+        with self._counting("requeue URLs", now) as (connection, _, tally):
+            return leases.requeue(connection, tally, now, limit)
+
+    def readmit(self, doc_ids: Iterable[int], now: float) -> int:
+        """Turn excluded URLs into pending ones; return how many."""
+        with self._counting("readmit URLs", now) as (connection, _, tally):
+            return readmit(connection, tally, doc_ids)
+
+    def set_host(self, clock: HostClock) -> None:
+        """Keep what politeness remembers of a host."""
+        self.commit((), 0.0, hosts=(clock,))
+
+    def put_robots(self, record: RobotsRecord) -> None:
+        """Keep the latest robots.txt of an authority."""
+        self.commit((), 0.0, robots=(record,))
+
+    def put_note(self, key: str, value: str) -> None:
+        """Keep a note about the whole crawl: start URLs, a fingerprint of the settings."""
+        with self._writing("keep a note") as (connection, _):
+            connection.execute(QUERIES["put_note"], (key, value))
+
+    # What anybody may ask.
+
+    def counts(self) -> Counts:
+        """Return where all URLs stand."""
+        with self._database.doing("count URLs") as connection:
+            row = connection.execute(QUERIES["totals"]).fetchone()
+        pending, leased, done, excluded, failed, pages, duplicates, hosts, fetches = row
+        return Counts(
+            discovered=pending + leased + done + excluded + failed,
+            done=done,
+            pending=pending,
+            leased=leased,
+            excluded=excluded,
+            failed=failed,
+            pages=pages,
+            duplicates=duplicates,
+            hosts=hosts,
+            fetches=fetches,
+        )
+
+    def pages_done(self) -> int:
+        """Return how many URLs of kind PAGE have a document, over the life of the workspace."""
+        return self.counts().pages
+
+    def outcome_counts(self) -> Mapping[Outcome, int]:
+        """Return how many URLs ended in each outcome when last tried or judged."""
+        with self._database.doing("count outcomes") as connection:
+            rows = connection.execute(QUERIES["outcome_counts"]).fetchall()
+        return {Outcome(outcome): urls for outcome, urls in rows}
+
+    def fetched_since(self, since: float) -> int:
+        """Return how many tries began after a moment, the latest million looked at."""
+        with self._database.doing("count fetches") as connection:
+            bounds = {"since": since, "limit": _RATE_LIMIT}
+            return int(connection.execute(QUERIES["fetched_since"], bounds).fetchone()[0])
+
+    def first_fetched_at(self) -> float | None:
+        """Return when the first try began."""
+        with self._database.doing("read the first fetch") as connection:
+            row = connection.execute(QUERIES["first_fetched_at"]).fetchone()
+        return None if row is None else float(row[0])
+
+    def last_fetched_at(self) -> float | None:
+        """Return when the latest try began."""
+        with self._database.doing("read the latest fetch") as connection:
+            row = connection.execute(QUERIES["last_fetched_at"]).fetchone()
+        return None if row is None else float(row[0])
+
+    def pages_since(self, since: float) -> int:
+        """Return how many tries began after a moment and brought a document."""
+        with self._database.doing("count pages") as connection:
+            outcomes = leases.json_list(int(outcome) for outcome in PAGE_OUTCOMES)
+            bounds = {"since": since, "limit": _RATE_LIMIT, "outcomes": outcomes}
+            return int(connection.execute(QUERIES["pages_since"], bounds).fetchone()[0])
+
+    def near_duplicate_count(self) -> int:
+        """Count documents near to an earlier one; reads every fingerprint."""
+        return reading.near_duplicate_count(self._database)
+
+    def host_rows(self, limit: int = 20) -> list[HostRow]:
+        """Return the hosts with the most URLs."""
+        with self._database.doing("read hosts") as connection:
+            rows = connection.execute(QUERIES["host_rows"], (limit,)).fetchall()
+        return [HostRow(**dict(zip(HostRow.__struct_fields__, row, strict=True))) for row in rows]
+
+    def host_clocks(self, now: float) -> list[HostClock]:
+        """Return the clocks of hosts that may not be visited yet or failed when last visited."""
+        with self._database.doing("read host clocks") as connection:
+            rows = connection.execute(QUERIES["host_clocks"], {"now": now}).fetchall()
+        return [_host_clock(row) for row in rows]
+
+    def host_clock(self, host: str) -> HostClock | None:
+        """Return the clock of a host."""
+        with self._database.doing("read a host clock") as connection:
+            row = connection.execute(QUERIES["host_clock"], (host,)).fetchone()
+        return None if row is None else _host_clock(row)
+
+    def robots(self, authority: str) -> RobotsRecord | None:
+        """Return the latest robots.txt of an authority."""
+        with self._database.doing("read robots") as connection:
+            row = connection.execute(QUERIES["robots"], (authority,)).fetchone()
+        if row is None:
+            return None
+        return RobotsRecord(**dict(zip(RobotsRecord.__struct_fields__, row, strict=True)))
+
+    def traps(self, limit: int = 1_000_000) -> list[TrapCount]:
+        """Return the counts of shapes of URLs, those in quarantine first."""
+        with self._database.doing("read traps") as connection:
+            rows = connection.execute(QUERIES["traps"], (limit,)).fetchall()
+        return [TrapCount(*row) for row in rows]
+
+    def note(self, key: str) -> str | None:
+        """Return a note about the whole crawl."""
+        with self._database.doing("read a note") as connection:
+            row = connection.execute(QUERIES["note"], (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def deaths(self, doc_ids: Iterable[int]) -> dict[int, int]:
+        """Return how many workers each document has killed, for those that have."""
+        with self._database.doing("read deaths") as connection:
+            rows = connection.execute(QUERIES["deaths_of"], (leases.json_list(doc_ids),)).fetchall()
+        return dict(rows)
+
+    def find(self, url: str) -> UrlRow | None:
+        """Return what is known of a canonical URL."""
+        with self._database.doing("find a URL") as connection:
+            md5 = hashlib.md5(url.encode(), usedforsecurity=False).digest()
+            row = connection.execute(QUERIES["doc_id_of"], (md5,)).fetchone()
+        return None if row is None else reading.url_row(self._database, row[0])
+
+    def row(self, doc_id: int) -> UrlRow | None:
+        """Return what is known of one document."""
+        return reading.url_row(self._database, doc_id)
+
+    def history(self, doc_id: int) -> list[FetchRow]:
+        """Return all tries of a URL, the latest first."""
+        return reading.history(self._database, doc_id)
+
+    def rows(self) -> Iterator[UrlRow]:
+        """Go through all URLs in the order of their discovery, in constant memory."""
+        return reading.url_rows(self._database)
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """Go through the link graph: pairs of known URLs."""
+        return reading.links(self._database)
+
+    def excluded(self) -> Iterator[Excluded]:
+        """Go through the URLs that were kept out, for another look when settings have changed."""
+        return reading.excluded(self._database)
+
+    def find_payload(self, digest: str) -> tuple[str, float] | None:
+        """Return URL and time of the first fetch with this payload."""
+        with self._database.doing("find a payload") as connection:
+            row = connection.execute(QUERIES["find_payload"], (packed_digest(digest),)).fetchone()
+        return None if row is None else (row[0], row[1])
+
+    def known_good(self) -> dict[str, int]:
+        """Return up to which offset each archive file is known to be good."""
+        with self._database.doing("read archive files") as connection:
+            return dict(connection.execute(QUERIES["known_good"]).fetchall())
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the accounting; nothing is the only good answer."""
+        return reading.check(self._database)
+
+    @contextmanager
+    def _writing(self, what: str) -> Iterator[tuple[sqlite3.Connection, Memory]]:
+        with self._database.doing(what):
+            if self._memory is None and not self._database.read_only:
+                self._memory = Memory(self._database.connection)
+        try:
+            with self._database.writing(what) as connection:
+                assert self._memory is not None  # writing() refuses what was opened for reading
+                yield connection, self._memory
+        except BaseException:
+            # Numbers given out in a transaction that failed must be given out again.
+            self._memory = None
+            raise
+
+    @contextmanager
+    def _counting(
+        self, what: str, now: float
+    ) -> Iterator[tuple[sqlite3.Connection, Memory, Tally]]:
+        with self._writing(what) as (connection, memory):
+            tally = Tally()
+            yield connection, memory, tally
+            tally.write(connection, memory.new_turn(), now)
+
+
+def _refuse_other_schema(
+    connection: sqlite3.Connection, path: str, steps: Sequence[Migration]
+) -> None:
+    version = schema_version(connection, path)
+    refuse_newer(version, steps, path)
+    if version < steps[-1].version:
+        raise WorkspaceError(
+            f"cannot open catalog {path}: older schema {version} than {steps[-1].version}; "
+            "run a crawl in this workspace once to upgrade it"
+        )
+
+
+def _host_clock(row: tuple[Any, ...]) -> HostClock:
+    return HostClock(**dict(zip(HostClock.__struct_fields__, row, strict=True)))

@@ -1,0 +1,152 @@
+"""Flags that commands share, and how a command is declared."""
+
+import sys
+from argparse import (
+    SUPPRESS,
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+    _MutuallyExclusiveGroup,
+    _SubParsersAction,
+)
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from textwrap import dedent, indent
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from gossamer.cli.terminal import visible
+
+if TYPE_CHECKING:
+    from gossamer.config.load import Loaded
+
+EXIT_USAGE = 2
+
+
+class Parser(ArgumentParser):
+    """argparse with our form of complaint: one line, then where to read more."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line and end with the code for bad input."""
+        print(f"gossamer: {visible(message)} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(EXIT_USAGE)
+
+
+# argparse declares it generic for type checkers only.
+Commands: TypeAlias = "_SubParsersAction[Parser]"
+
+
+def new_parser() -> tuple[Parser, Commands]:
+    """Return the top parser and the place where commands register."""
+    top = Parser(
+        prog="gossamer",
+        description="A polite, crash-safe web crawler. All state of a crawl lives in one folder.",
+        epilog=_examples(
+            """
+            gossamer crawl https://example.org/ --dir example   crawl one host
+            gossamer crawl https://example.org/ --dir example   again: go on where it stopped
+            gossamer status --dir example                       what is known so far
+            gossamer export --dir example --format jsonl        every URL as a line of JSON
+            gossamer COMMAND --help                             flags and examples of a command
+            """
+        ),
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    commands: Commands = top.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=Parser
+    )
+    return top, commands
+
+
+def add_command(
+    commands: Commands, name: str, run: Callable[[Namespace], int], *, summary: str, examples: str
+) -> Parser:
+    """Declare a command: its name, what it does, examples for its help."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=_examples(examples),
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--debug", action="store_true", default=SUPPRESS, help=SUPPRESS)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_directory(parser: Parser) -> None:
+    """Add --dir, the workspace."""
+    parser.add_argument(
+        "--dir",
+        type=Path,
+        required=True,
+        metavar="WORKSPACE",
+        help="the folder that holds all state",
+    )
+
+
+def add_settings(parser: Parser) -> None:
+    """Add --config and --set."""
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="settings (TOML); see `gossamer config`"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="TABLE.KEY=VALUE",
+        help="one setting, e.g. spider.http2=false (repeatable)",
+    )
+
+
+def add_json(parser: Parser | _MutuallyExclusiveGroup, what: str) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help=f"{what} as JSON on standard output")
+
+
+def load_settings(
+    arguments: Namespace, overrides: Mapping[str, Mapping[str, object]] | None = None
+) -> "Loaded":
+    """Return the settings that --config, --set and the named flags make; named flags win."""
+    from gossamer.config.load import load_with_origins, parse_assignment
+
+    merged: dict[str, dict[str, object]] = {}
+    for assignment in arguments.set:
+        table, name, value = parse_assignment(assignment)
+        merged.setdefault(table, {})[name] = value
+    for table, entries in (overrides or {}).items():
+        merged.setdefault(table, {}).update(entries)
+    return load_with_origins(arguments.config, merged)
+
+
+def natural(text: str) -> int:
+    """Read a whole number that is not negative."""
+    if not text.isascii() or not text.isdigit():
+        raise ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    number = natural(text)
+    if number == 0:
+        raise ArgumentTypeError("0 is not allowed; the least is 1")
+    return number
+
+
+def seconds(text: str) -> float:
+    """Read a time in seconds: 0, or at least a microsecond."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if number == 0 or 1e-6 <= number <= 86_400:
+        return number
+    raise ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 86400")
+
+
+def _examples(text: str) -> str:
+    return "examples:\n" + indent(dedent(text).strip("\n"), "  ")

@@ -1,0 +1,286 @@
+"""What `gossamer doctor` looks at; each check says what it found and, if need be, what to do."""
+
+import fcntl
+import os
+import re
+import resource
+import select
+import shutil
+import ssl
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from msgspec import Struct
+
+from gossamer.cli.terminal import bytes_in_words
+from gossamer.config.settings import Settings
+from gossamer.config.spider import SpiderSettings
+from gossamer.crawl.workspace import Workspace
+from gossamer.errors import ConfigError, GossamerError
+
+OK = "ok"
+WARNING = "warning"
+PROBLEM = "problem"
+
+# Before these, the interpreter has known faults in modules that meet bytes from the web; gossamer
+# avoids those modules, so this is advice and no condition.
+_SAFE_PYTHON = {(3, 11): 14, (3, 12): 12, (3, 13): 9}
+_SAFE_LIBCURL = (8, 20, 0)
+# No clock of a machine that runs this version can show an earlier time.
+_RELEASED_AT = 1_790_000_000.0
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:>=([0-9.]+))?$")
+
+
+class Check(Struct, frozen=True):
+    """One thing that was looked at."""
+
+    name: str
+    level: str
+    found: str
+    advice: str = ""
+
+
+def machine(folder: Path, settings: Settings) -> list[Check]:
+    """Check what a crawl needs of this machine."""
+    return [
+        _python(sys.version_info[:3]),
+        *dependencies(),
+        libcurl(),
+        authorities(settings.spider),
+        open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0], settings.crawl.concurrency),
+        clock(time.time()),
+        disk(folder, settings.store.reserve_bytes),
+        *_proxies(),
+    ]
+
+
+def _python(installed: tuple[int, int, int]) -> Check:
+    found = ".".join(map(str, installed))
+    if installed < (3, 11):
+        return Check("python", PROBLEM, found, "install Python 3.11 or newer")
+    safe = _SAFE_PYTHON.get(installed[:2], 0)
+    if installed[2] < safe:
+        newer = f"{installed[0]}.{installed[1]}.{safe}"
+        return Check("python", WARNING, found, f"security fixes are missing; upgrade to {newer}")
+    return Check("python", OK, found)
+
+
+def dependencies(package: str = "gossamer") -> Iterator[Check]:
+    """Check that what the package asks for is installed, and new enough."""
+    try:
+        asked = requires(package) or []
+    except PackageNotFoundError:
+        advice = "install it: pip install --no-deps -e . (or run make setup)"
+        yield Check("dependencies", PROBLEM, f"{package} is not installed as a package", advice)
+        return
+    versions = []
+    for requirement in asked:
+        match = _REQUIREMENT.match(requirement)
+        if match is None:
+            continue
+        name, least = match[1], match[2] or "0"
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            yield Check(name, PROBLEM, "not installed", f"pip install '{requirement}'")
+            continue
+        versions.append(f"{name} {found}")
+        if _numbers(found) < _numbers(least):
+            yield Check(name, PROBLEM, found, f"pip install '{requirement}'")
+    yield Check("dependencies", OK, ", ".join(versions))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text)[:3])
+
+
+def libcurl() -> Check:
+    """Check the library that fetches."""
+    try:
+        import pycurl
+    except ImportError as error:
+        return Check("libcurl", PROBLEM, str(error), "pip install --force-reinstall pycurl")
+    info = pycurl.version_info()
+    number, bits, tls, protocols = info[1], info[4], info[5], info[8]
+    found = f"{number}, {tls or 'no TLS'}"
+    if "https" not in protocols:
+        advice = "install pycurl from a wheel: pip install --only-binary :all: pycurl"
+        return Check("libcurl", PROBLEM, found, advice)
+    if not bits & pycurl.VERSION_HTTP2:
+        return Check("libcurl", WARNING, f"{found}, no HTTP/2", "install pycurl from a wheel")
+    if _numbers(number) < _SAFE_LIBCURL:
+        newer = ".".join(map(str, _SAFE_LIBCURL))
+        return Check("libcurl", WARNING, found, f"upgrade pycurl for libcurl {newer} or newer")
+    return Check("libcurl", OK, f"{found}, HTTP/2")
+
+
+def authorities(settings: SpiderSettings) -> Check:
+    """Check that there is somebody to trust for TLS, by the file that the spider will use."""
+    from gossamer.spider.trust import Trust
+
+    advice = "install the ca-certificates package, or set [spider] ca_file"
+    try:
+        trust = Trust(settings)
+    except ConfigError as error:
+        return Check("certificates", PROBLEM, str(error), "correct [spider] ca_file")
+    try:
+        if not trust.path:
+            return Check("certificates", PROBLEM, "no certificate authorities found", advice)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(trust.path)
+    except (OSError, ssl.SSLError) as error:
+        return Check("certificates", PROBLEM, f"{trust.path}: {error}", advice)
+    finally:
+        trust.close()
+    count = context.cert_store_stats()["x509_ca"]
+    if count == 0:
+        return Check("certificates", PROBLEM, "no certificate authorities found", advice)
+    return Check("certificates", OK, f"{count} authorities in {settings.ca_file or trust.path}")
+
+
+def open_files(limit: int, concurrency: int) -> Check:
+    """Check that there are enough file descriptors for the connections asked for."""
+    needed = 2 * concurrency + 128
+    if limit in (-1, resource.RLIM_INFINITY):
+        return Check("open files", OK, "no limit")
+    found = f"{limit} allowed, {needed} needed for concurrency {concurrency}"
+    if limit >= needed:
+        return Check("open files", OK, found)
+    return Check("open files", PROBLEM, found, f"run `ulimit -n {needed}`, or lower --concurrency")
+
+
+def clock(now: float) -> Check:
+    """Check that the time can be right: records and certificates depend on it."""
+    found = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    if now < _RELEASED_AT:
+        return Check("clock", PROBLEM, f"{found}, in the past", "set the clock, e.g. start chrony")
+    return Check("clock", OK, found)
+
+
+def disk(folder: Path, reserve_bytes: int) -> Check:
+    """Check that there is room below the nearest folder that exists."""
+    place = folder.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    files = os.statvfs(place)
+    found = f"{bytes_in_words(free)} free in {place}"
+    if free < reserve_bytes:
+        advice = f"make room: crawling pauses below {bytes_in_words(reserve_bytes)}"
+        return Check("disk", PROBLEM, found, f"{advice} ([store] reserve_bytes)")
+    if files.f_files and files.f_favail < 1000:
+        return Check("disk", PROBLEM, f"{files.f_favail} inodes free in {place}", "remove files")
+    if not os.access(place, os.W_OK):
+        return Check("disk", PROBLEM, f"{place} is not writable", "choose another --dir")
+    return Check("disk", OK, found)
+
+
+def _proxies() -> Iterator[Check]:
+    names = [name for name in ("http_proxy", "https_proxy", "all_proxy") if _environment(name)]
+    if names:
+        found = f"{', '.join(names)} set"
+        yield Check("proxy", WARNING, found, "gossamer connects directly and ignores them")
+
+
+def _environment(name: str) -> str | None:
+    return os.environ.get(name) or os.environ.get(name.upper())
+
+
+def dns(name: str, settings: Settings) -> Check:
+    """Check that a name can be resolved, through the resolver that a crawl uses."""
+    from gossamer.urlserver.dns import Resolver
+
+    advice = (
+        "check the network and /etc/resolv.conf, or set [urlserver] dns_servers; "
+        "without a network only literal addresses can be crawled (--offline skips this check)"
+    )
+    seconds = settings.urlserver.dns_timeout_seconds + 1
+    resolver = Resolver(settings.urlserver)
+    try:
+        resolver.resolve(name)
+        give_up = time.monotonic() + seconds
+        while time.monotonic() < give_up:
+            select.select([resolver.fileno()], [], [], max(0.0, give_up - time.monotonic()))
+            for answered, answer in resolver.results():
+                if answered == name:
+                    return _dns_answer(name, answer.addresses, answer.detail, advice)
+    finally:
+        resolver.close()
+    return Check("dns", PROBLEM, f"no answer about {name} in {seconds:.0f} s", advice)
+
+
+def _dns_answer(name: str, addresses: Sequence[str], detail: str, advice: str) -> Check:
+    if addresses:
+        return Check("dns", OK, f"{name} is at {', '.join(addresses[:3])}")
+    return Check("dns", PROBLEM, f"{name}: {detail or 'no address'}", advice)
+
+
+def workspace(directory: Path, settings: Settings) -> list[Check]:
+    """Check a workspace: is it there, private, in use, and do its parts agree."""
+    place = Workspace(directory)
+    try:
+        place.require()
+        return [
+            _privacy(directory),
+            _use(directory / "lock"),
+            _catalog(place.catalog, settings),
+            _archive(place.archive),
+        ]
+    except GossamerError as error:
+        return [Check("workspace", PROBLEM, str(error), "see the message")]
+
+
+def _privacy(directory: Path) -> Check:
+    mode = directory.stat().st_mode & 0o777
+    if mode & 0o077:
+        advice = f"others can look into it: chmod 700 {directory}"
+        return Check("workspace", WARNING, f"{directory} has mode {mode:03o}", advice)
+    return Check("workspace", OK, str(directory))
+
+
+def _use(lock: Path) -> Check:
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return Check("in use", OK, "no")
+    except BlockingIOError:
+        holder = lock.read_text(errors="replace").strip()[:32]
+        return Check("in use", OK, f"a crawl is running: process {holder}")
+    return Check("in use", OK, "no")
+
+
+def _catalog(path: Path, settings: Settings) -> Check:
+    from gossamer.catalog.sqlite import SqliteCatalog
+
+    with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
+        complaints = catalog.check()
+        counts = catalog.counts()
+        newest = catalog.last_fetched_at() or 0.0
+    if complaints:
+        advice = "stop using this workspace: export what is there and report it"
+        return Check("catalog", PROBLEM, "; ".join(complaints[:5]), advice)
+    if newest > time.time() + 60:
+        advice = "the clock was ahead then or is behind now; set it"
+        return Check("catalog", WARNING, "its newest fetch lies in the future", advice)
+    return Check("catalog", OK, f"{counts.discovered:,} URLs, the accounting holds")
+
+
+def _archive(folder: Path) -> Check:
+    from gossamer.store.verify import verify_folder
+
+    report = verify_folder(folder)
+    found = f"{report.files} files, {sum(report.records.values()):,} sound records"
+    if not report.sound:
+        first = report.faults[0]
+        place = f"{first.file} at byte {first.offset} {first.url}".rstrip()
+        advice = "restore the file from a copy; all other records can be read"
+        damage = f"{found}, {report.fault_count} damaged: {place}: {first.problem}"
+        return Check("archive", PROBLEM, damage, advice)
+    if report.torn_bytes:
+        torn = f"{found}, {bytes_in_words(report.torn_bytes)} at torn ends"
+        return Check("archive", WARNING, torn, "the next crawl cuts them; nothing is lost")
+    return Check("archive", OK, found)

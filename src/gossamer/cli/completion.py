@@ -1,0 +1,156 @@
+"""`gossamer completion`: a script that lets a shell complete commands and flags.
+
+The scripts are made from the parser itself, so they cannot fall behind it.
+"""
+
+from argparse import Namespace
+
+from gossamer.cli.arguments import Commands, add_command
+from gossamer.cli.outline import Command, Flag, outline
+
+
+def register(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "completion",
+        run,
+        summary="print a completion script for a shell",
+        examples="""
+        source <(gossamer completion bash)
+        gossamer completion zsh > ~/.zfunc/_gossamer
+        gossamer completion fish > ~/.config/fish/completions/gossamer.fish
+        """,
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
+
+
+def run(arguments: Namespace) -> int:
+    """Print the script."""
+    from gossamer.cli.main import parser
+
+    scripts = {"bash": bash, "zsh": zsh, "fish": fish}
+    print(scripts[arguments.shell](outline(parser())), end="")
+    return 0
+
+
+def bash(commands: tuple[Command, ...]) -> str:
+    """Return the script for bash."""
+    names = " ".join(command.name for command in commands)
+    cases = "\n".join(
+        f'    {command.name}) words="{" ".join([*_flag_names(command), *command.words])}" ;;'
+        for command in commands
+    )
+    values = "\n".join(_bash_value(command, flag) for command in commands for flag in command.flags)
+    return f"""# bash completion for gossamer
+_gossamer() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "{names} --help" -- "$current"))
+    return
+  fi
+  case "${{COMP_WORDS[1]}} $previous" in
+{values}
+  esac
+  case "${{COMP_WORDS[1]}}" in
+{cases}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _gossamer gossamer
+"""
+
+
+def _bash_value(command: Command, flag: Flag) -> str:
+    pattern = f'    "{command.name} {flag.name}")'
+    if flag.takes in {"file", "directory"}:
+        option = "-d" if flag.takes == "directory" else "-f"
+        return f'{pattern} COMPREPLY=($(compgen {option} -- "$current")); return ;;'
+    if flag.takes == "value":
+        return f"{pattern} return ;;"
+    if flag.takes:
+        return f'{pattern} COMPREPLY=($(compgen -W "{flag.takes}" -- "$current")); return ;;'
+    return f"{pattern} ;;"
+
+
+def zsh(commands: tuple[Command, ...]) -> str:
+    """Return the script for zsh."""
+    listed = "\n".join(f"    '{c.name}:{_zsh_text(c.help)}'" for c in commands)
+    cases = "\n".join(_zsh_case(command) for command in commands)
+    return f"""#compdef gossamer
+_gossamer() {{
+  local -a commands
+  commands=(
+{listed}
+  )
+  if (( CURRENT == 2 )); then
+    _describe 'command' commands
+    return
+  fi
+  local command="$words[2]"
+  words=("${{words[@]:1}}")
+  (( CURRENT-- ))
+  case "$command" in
+{cases}
+  esac
+}}
+if [ "$funcstack[1]" = "_gossamer" ]; then _gossamer "$@"; else compdef _gossamer gossamer; fi
+"""
+
+
+def _zsh_case(command: Command) -> str:
+    specs = [f"'*{flag.name}[{_zsh_text(flag.help)}]{_zsh_value(flag)}'" for flag in command.flags]
+    rest = f"({' '.join(command.words)})" if command.words else "_default"
+    specs.append(f"'*:argument:{rest}'")
+    return f"    {command.name}) _arguments {' '.join(specs)} ;;"
+
+
+def _zsh_value(flag: Flag) -> str:
+    actions = {
+        "": "",
+        "value": ":value: ",
+        "file": ":file:_files",
+        "directory": ":folder:_files -/",
+    }
+    return actions.get(flag.takes, f":value:({flag.takes})")
+
+
+def _zsh_text(text: str) -> str:
+    kept = text.replace("'", "").replace("[", "(").replace("]", ")")
+    return kept.replace(":", ";").replace("`", "")
+
+
+def fish(commands: tuple[Command, ...]) -> str:
+    """Return the script for fish."""
+    lines = ["# fish completion for gossamer", "complete -c gossamer -f"]
+    for command in commands:
+        lines.append(
+            f"complete -c gossamer -n __fish_use_subcommand -a {command.name}"
+            f" -d '{_fish_text(command.help)}'"
+        )
+        seen = f"-n '__fish_seen_subcommand_from {command.name}'"
+        lines += [f"complete -c gossamer {seen} {_fish_flag(flag)}" for flag in command.flags]
+        if command.words:
+            lines.append(f"complete -c gossamer {seen} -a '{' '.join(command.words)}'")
+    return "\n".join(lines) + "\n"
+
+
+def _fish_flag(flag: Flag) -> str:
+    name = f"-l {flag.name[2:]}" if flag.name.startswith("--") else f"-s {flag.name[1:]}"
+    values = {
+        "": "",
+        "value": " -x",
+        "file": " -r -F",
+        "directory": " -x -a '(__fish_complete_directories)'",
+    }
+    value = values.get(flag.takes, f" -x -a '{flag.takes}'")
+    return f"{name}{value} -d '{_fish_text(flag.help)}'"
+
+
+def _fish_text(text: str) -> str:
+    return text.replace("\\", "").replace("'", "")
+
+
+def _flag_names(command: Command) -> list[str]:
+    return [flag.name for flag in command.flags]

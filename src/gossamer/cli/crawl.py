@@ -1,0 +1,200 @@
+"""`gossamer crawl`: fetch what can be reached from the start URLs; go on where it stopped."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.cli.arguments import (
+    Commands,
+    Parser,
+    add_command,
+    add_directory,
+    add_json,
+    add_settings,
+    load_settings,
+    natural,
+    positive,
+    seconds,
+)
+from gossamer.cli.terminal import bytes_in_words, print_json, seconds_in_words, visible
+from gossamer.errors import InputError
+
+if TYPE_CHECKING:
+    from gossamer.config.settings import Settings
+    from gossamer.crawl.pipeline import Summary
+
+
+def register(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "crawl",
+        run,
+        summary="crawl from the given URLs into a workspace, or go on with it",
+        examples="""
+        gossamer crawl https://example.org/ --dir example
+        gossamer crawl https://example.org/ --dir example --max-pages 500   exactly 500 pages
+        gossamer crawl https://example.org/docs/ --dir docs --scope prefix  only below /docs/
+        gossamer crawl https://example.org/ --dir example --exclude '[?]'   no URL with a query
+        gossamer crawl http://wiki.intranet/ --dir wiki --allow-private     inside your network
+        gossamer crawl --dir example                                        go on
+        gossamer crawl --dir example --recrawl                              visit again what is due
+
+        Exit codes: 0 nothing left to do, or the limit given was reached exactly; 2 bad input;
+        3 workspace; 4 disk; 5 stopped while work remains; 130 Ctrl-C; 143 SIGTERM.
+        """,
+    )
+    parser.add_argument("urls", nargs="*", metavar="URL", help="where to start (http or https)")
+    add_directory(parser)
+    _add_limits(parser)
+    _add_politeness(parser)
+    add_settings(parser)
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--quiet", action="store_true", help="print errors only")
+    add_json(output, "the summary")
+
+
+def _add_limits(parser: Parser) -> None:
+    parser.add_argument(
+        "--max-pages",
+        type=natural,
+        metavar="N",
+        help="pages in the life of the workspace, exactly",
+    )
+    parser.add_argument(
+        "--max-depth", type=natural, metavar="N", help="links from a start URL at most"
+    )
+    parser.add_argument(
+        "--scope",
+        choices=("host", "domain", "prefix", "any"),
+        help="how far links are followed (host)",
+    )
+    parser.add_argument(
+        "--include", action="append", metavar="RE", help="only URLs that match (repeatable)"
+    )
+    parser.add_argument(
+        "--exclude", action="append", metavar="RE", help="no URLs that match (repeatable)"
+    )
+    parser.add_argument(
+        "--recrawl", action="store_true", help="also fetch again the pages that are due"
+    )
+
+
+def _add_politeness(parser: Parser) -> None:
+    parser.add_argument(
+        "--concurrency", type=positive, metavar="N", help="fetches open at once in all (64)"
+    )
+    parser.add_argument(
+        "--per-host", type=positive, metavar="N", help="fetches open at once to one host (2)"
+    )
+    parser.add_argument(
+        "--delay",
+        type=seconds,
+        metavar="SECONDS",
+        help="between two requests to one host (0.5); 0: none",
+    )
+    parser.add_argument(
+        "--workers", type=natural, metavar="N", help="worker processes (one for each core); 0: none"
+    )
+    parser.add_argument(
+        "--allow-private", action="store_true", help="lift the address policy: your own network"
+    )
+    parser.add_argument("--user-agent", metavar="TEXT", help="the User-Agent header")
+
+
+def run(arguments: Namespace) -> int:
+    """Crawl; show progress meanwhile and a summary at the end."""
+    settings = settings_from(arguments)
+    if not arguments.urls:
+        _require_workspace(arguments)
+
+    from gossamer.cli.progress import follow
+    from gossamer.crawl.pipeline import crawl_workspace
+
+    with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
+        summary = crawl_workspace(
+            arguments.dir,
+            arguments.urls,
+            settings,
+            recrawl=arguments.recrawl,
+            on_progress=on_progress,
+        )
+    _print_summary(arguments, summary)
+    return summary.exit_code
+
+
+def settings_from(arguments: Namespace) -> "Settings":
+    """Return the settings that the flags and the file make."""
+    import msgspec
+
+    settings = load_settings(arguments, overrides_from(arguments)).settings
+    # A limit of the file for one address must not undercut what the flag asks for one host.
+    if arguments.per_host and 0 < settings.urlserver.address_concurrent < arguments.per_host:
+        urlserver = msgspec.structs.replace(
+            settings.urlserver, address_concurrent=arguments.per_host
+        )
+        settings = msgspec.structs.replace(settings, urlserver=urlserver)
+    return settings
+
+
+def overrides_from(arguments: Namespace) -> dict[str, dict[str, object]]:
+    """Return the settings that named flags set."""
+    per_second = None
+    if arguments.delay is not None:
+        per_second = 1 / arguments.delay if arguments.delay else 0.0
+    flags: dict[str, dict[str, object]] = {
+        "crawl": {
+            "max_pages": arguments.max_pages,
+            "max_depth": arguments.max_depth,
+            "scope": arguments.scope,
+            "include": arguments.include,
+            "exclude": arguments.exclude,
+            "concurrency": arguments.concurrency,
+            "workers": arguments.workers,
+        },
+        "urlserver": {"host_concurrent": arguments.per_host, "host_per_second": per_second},
+        "url": {"allow_private": arguments.allow_private or None},
+        "spider": {"user_agent": arguments.user_agent},
+    }
+    return {
+        table: {name: value for name, value in entries.items() if value is not None}
+        for table, entries in flags.items()
+    }
+
+
+def _require_workspace(arguments: Namespace) -> None:
+    from gossamer.crawl.workspace import Workspace
+
+    if not Workspace(arguments.dir).exists():
+        raise InputError(
+            f"no URL given, and no workspace in {arguments.dir} to go on with; "
+            f"write: gossamer crawl URL --dir {arguments.dir}"
+        )
+
+
+def _print_summary(arguments: Namespace, summary: "Summary") -> None:
+    if arguments.json:
+        print_json(summary)
+    if summary.exit_code:
+        print(f"gossamer: {visible(summary.message)}", file=sys.stderr)
+    if not arguments.json and not arguments.quiet:
+        for line in summary_lines(arguments.dir, summary):
+            print(line)
+
+
+def summary_lines(directory: Path, summary: "Summary") -> list[str]:
+    """Return what a person wants to know at the end; how to go on stands in the message."""
+    progress = summary.progress
+    headline = [] if summary.exit_code else [visible(summary.message)]
+    size, time = bytes_in_words(progress.bytes), seconds_in_words(summary.seconds)
+    states = ", ".join(
+        f"{getattr(progress, state):,} {state}"
+        for state in ("done", "pending", "leased", "excluded", "failed")
+    )
+    return [
+        *headline,
+        f"{progress.pages:,} pages, {size} received in {time}",
+        f"{progress.discovered:,} URLs known: {states}",
+        f"more: gossamer status --dir {visible(str(directory))}",
+    ]

@@ -1,0 +1,102 @@
+"""The entry point: run a command, turn whatever happens into one line and an exit code."""
+
+import errno
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+
+from gossamer.cli import add, completion, config, crawl, doctor, export, show, status, version
+from gossamer.cli.arguments import Parser, new_parser
+from gossamer.cli.terminal import visible
+from gossamer.errors import GossamerError, InputError, StorageError
+
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+_COMMANDS = (crawl, add, status, export, show, doctor, config, completion, version)
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        arguments = parser().parse_args(words)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    return _run(arguments, words)
+
+
+def parser() -> Parser:
+    """Return the parser of all commands."""
+    top, commands = new_parser()
+    for command in _COMMANDS:
+        command.register(commands)
+    return top
+
+
+def _run(arguments: Namespace, words: Sequence[str]) -> int:
+    debug = bool(getattr(arguments, "debug", False))
+    try:
+        _check_encoding(words)
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _complain("interrupted", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        return _drop_output()
+    except GossamerError as error:
+        if debug:
+            _print_traceback()
+        return _complain(str(error), error.exit_code)
+    except OSError as error:
+        if debug:
+            _print_traceback()
+        if error.errno in _FULL:
+            return _complain(
+                f"cannot write: {error}; make room and run again", StorageError.exit_code
+            )
+        return _unexpected(error, debug)
+    except Exception as error:  # noqa: BLE001 - the last border: a bug ends in one line, not a dump
+        if debug:
+            _print_traceback()
+        return _unexpected(error, debug)
+    return code
+
+
+def _check_encoding(words: Sequence[str]) -> None:
+    """Refuse bytes that are not UTF-8 here; they could be neither stored nor shown later."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"the argument {visible(word)} is not valid UTF-8") from error
+
+
+def _complain(message: str, code: int) -> int:
+    try:
+        print(f"gossamer: {visible(message)}", file=sys.stderr)
+    except OSError:
+        pass  # There is nobody left to tell; the exit code still says it.
+    return code
+
+
+def _unexpected(error: Exception, debug: bool) -> int:
+    advice = "" if debug else "; run again with --debug for details and report it"
+    return _complain(f"internal error: {type(error).__name__}: {error}{advice}", EXIT_INTERNAL)
+
+
+def _print_traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
+def _drop_output() -> int:
+    """The reader of our output went away (`| head`): end as quietly as other tools do."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
+    return EXIT_BROKEN_PIPE

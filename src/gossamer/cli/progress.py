@@ -1,0 +1,165 @@
+"""The crawl while it runs: a live panel on a terminal, a plain line every few seconds otherwise.
+
+Drawn by hand rather than by a table library: it is redrawn four times a second beside a crawl that
+counts its CPU time in microseconds a page.
+"""
+
+import os
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from gossamer.cli.terminal import bytes_in_words, is_terminal, seconds_in_words, visible
+
+if TYPE_CHECKING:
+    from gossamer.crawl.progress import Progress
+
+PLAIN_SECONDS = 5.0
+LIVE_SECONDS = 0.25
+_BARS = "▁▂▃▄▅▆▇█"
+_HISTORY = 32
+_UP = "\x1b[{}A"
+_CLEAR_LINE = "\x1b[2K"
+_HIDE_CURSOR = "\x1b[?25l"
+_SHOW_CURSOR = "\x1b[?25h"
+_DIM, _BOLD, _RED, _RESET = "\x1b[2m", "\x1b[1m", "\x1b[31m", "\x1b[0m"
+
+
+class Display(Protocol):
+    """What shows the progress of a crawl."""
+
+    def show(self, progress: "Progress") -> None:
+        """Take note of where the crawl stands."""
+        ...
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        ...
+
+
+@contextmanager
+def follow(stream: TextIO, *, quiet: bool) -> Iterator[Callable[["Progress"], None] | None]:
+    """Give a function that shows progress on the stream until the block ends."""
+    if quiet:
+        yield None
+        return
+    display: Display = LiveDisplay(stream) if is_terminal(stream) else PlainDisplay(stream)
+    try:
+        yield display.show
+    finally:
+        display.close()
+
+
+class PlainDisplay:
+    """One line every few seconds, for logs."""
+
+    def __init__(
+        self,
+        stream: TextIO,
+        monotonic: Callable[[], float] = time.monotonic,
+        every_seconds: float = PLAIN_SECONDS,
+    ) -> None:
+        self._stream = stream
+        self._monotonic = monotonic
+        self._every_seconds = every_seconds
+        self._next = monotonic() + every_seconds
+        self._state = ""
+
+    def show(self, progress: "Progress") -> None:
+        """Print a line when it is time, and at once when the state changes."""
+        now = self._monotonic()
+        changed = bool(self._state) and progress.state != self._state
+        self._state = progress.state
+        if now >= self._next or changed:
+            self._next = now + self._every_seconds
+            print(plain_line(progress), file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Nothing to put back."""
+
+
+class LiveDisplay:
+    """Three lines that are drawn over and over."""
+
+    def __init__(
+        self,
+        stream: TextIO,
+        monotonic: Callable[[], float] = time.monotonic,
+        colours: bool | None = None,
+    ) -> None:
+        self._stream = stream
+        self._monotonic = monotonic
+        self._colours = not os.environ.get("NO_COLOR") if colours is None else colours
+        self._rates: deque[float] = deque(maxlen=_HISTORY)
+        self._started = monotonic()
+        self._next = 0.0
+        self._next_rate = 0.0
+        self._drawn = 0
+
+    def show(self, progress: "Progress") -> None:
+        """Draw, but never more often than four times a second."""
+        now = self._monotonic()
+        if now < self._next:
+            return
+        self._next = now + LIVE_SECONDS * 0.9
+        if now >= self._next_rate:
+            self._rates.append(progress.pages_per_second)
+            self._next_rate = now + 1.0
+        width = shutil.get_terminal_size().columns
+        lines = live_lines(progress, self._rates, now - self._started)
+        self._draw([self._styled(line[: max(width - 1, 1)], progress) for line in lines])
+
+    def close(self) -> None:
+        """Show the cursor again; the last lines stay."""
+        if self._drawn:
+            self._stream.write(_SHOW_CURSOR)
+            self._stream.flush()
+
+    def _draw(self, lines: list[str]) -> None:
+        start = _UP.format(self._drawn) if self._drawn else _HIDE_CURSOR
+        body = "".join(f"\r{_CLEAR_LINE}{line}\n" for line in lines)
+        self._stream.write(start + body)
+        self._stream.flush()
+        self._drawn = len(lines)
+
+    def _styled(self, line: str, progress: "Progress") -> str:
+        if not self._colours:
+            return line
+        if line.startswith("pages"):
+            return f"{_BOLD}{line}{_RESET}"
+        alarming = line.startswith("state") and progress.state != "running"
+        return f"{_RED if alarming else _DIM}{line}{_RESET}"
+
+
+def plain_line(progress: "Progress") -> str:
+    """Return where the crawl stands, in one line."""
+    return (
+        f"pages {progress.pages} ({progress.pages_per_second:.1f}/s) queue {progress.pending} "
+        f"known {progress.discovered} hosts {progress.hosts} in-flight {progress.in_flight} "
+        f"failed {progress.failed} excluded {progress.excluded} errors {progress.errors} "
+        f"memory {bytes_in_words(progress.memory_bytes)} state {visible(progress.state)}"
+    )
+
+
+def live_lines(progress: "Progress", rates: deque[float], seconds: float) -> list[str]:
+    """Return the lines of the live display."""
+    p = progress
+    rate = f"{p.pages_per_second:,.1f}/s {sparkline(rates)}"
+    known = f"known {p.discovered:,}  excluded {p.excluded:,}"
+    machine = f"memory {bytes_in_words(p.memory_bytes)}  {seconds_in_words(seconds)}"
+    return [
+        f"pages {p.pages:,}  {rate}  {bytes_in_words(p.bytes)}",
+        f"queue {p.pending:,}  in flight {p.in_flight:,}  hosts {p.hosts:,}  {known}",
+        f"state {visible(p.state)}  failed {p.failed:,}  errors {p.errors:,}  {machine}",
+    ]
+
+
+def sparkline(values: deque[float]) -> str:
+    """Draw numbers as a row of bars; the largest is a full one."""
+    top = max(values, default=0.0)
+    if top <= 0:
+        return _BARS[0] * len(values)
+    return "".join(_BARS[min(int(value / top * 7.999), 7)] for value in values)

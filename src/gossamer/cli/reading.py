@@ -1,0 +1,17 @@
+"""How commands look into a workspace while it may be in use."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.config.catalog import CatalogSettings
+from gossamer.crawl.workspace import Workspace
+
+
+@contextmanager
+def open_workspace(directory: Path) -> Iterator[SqliteCatalog]:
+    """Open the catalog of a workspace for reading; a crawl that runs there goes on undisturbed."""
+    workspace = Workspace(directory).require()
+    with SqliteCatalog.open(workspace.catalog, CatalogSettings(), read_only=True) as catalog:
+        yield catalog

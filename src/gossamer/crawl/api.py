@@ -1,0 +1,198 @@
+"""The Python interface: `async for page in gossamer.crawl(...)`.
+
+The crawl runs in a thread of its own with its own workers, so it does not mind an event loop that is busy,
+and a second crawl in the same process does not mind the first. A page is handed over only after it is durable:
+it is read back from the archive, so nothing is shown that a crash could take away.
+"""
+
+import asyncio
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.config.load import load
+from gossamer.config.settings import Settings
+from gossamer.crawl.documents import visited_page
+from gossamer.crawl.pipeline import Summary, crawl_workspace
+from gossamer.crawl.stops import Stops
+from gossamer.crawl.workspace import Workspace
+from gossamer.errors import GossamerError, StoppedError
+from gossamer.handlers.user import UserHandler, name_of_handler
+from gossamer.handlers.visited import VisitedPage
+from gossamer.url.canonical import Joiner
+
+_MAX_WAITING: Final = 256
+_FINE: Final = frozenset({"finished", "max_pages", "terminated"})
+
+
+async def crawl(
+    *urls: str,
+    directory: str | Path | None = None,
+    max_pages: int = 0,
+    max_depth: int = -1,
+    scope: str = "host",
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    concurrency: int = 64,
+    per_host: int = 2,
+    delay: float = 0.5,
+    workers: int = 1,
+    allow_private: bool = False,
+    recrawl: bool = False,
+    handlers: Sequence[UserHandler] = (),
+    config: str | Path | None = None,
+    settings: Mapping[str, Mapping[str, object]] | None = None,
+) -> AsyncIterator[VisitedPage]:
+    """Crawl from these URLs and yield each page once it is safely stored.
+
+    Without a `directory` the workspace is temporary. Leaving the loop early stops the crawl. A crawl that
+    stops while work remains (hosts that do not answer, a full disk) raises after the last page.
+    """
+    overrides = _overrides(
+        {
+            "crawl": {
+                "max_pages": max_pages,
+                "max_depth": max_depth,
+                "scope": scope,
+                "include": tuple(include),
+                "exclude": tuple(exclude),
+                "concurrency": concurrency,
+                "workers": workers,
+            },
+            "urlserver": {
+                "host_concurrent": per_host,
+                "address_concurrent": per_host,
+                "host_per_second": 1.0 / delay if delay > 0 else 0.0,
+            },
+            "url": {"allow_private": allow_private},
+            "handlers": {"use": tuple(map(name_of_handler, handlers))} if handlers else {},
+        },
+        settings or {},
+    )
+    with ExitStack() as stack:
+        if directory is None:
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="gossamer-"))
+        run = _Run(Path(directory), urls, load(_path(config), overrides), recrawl)
+        async for page in run.pages():
+            yield page
+
+
+def _overrides(
+    own: Mapping[str, Mapping[str, object]], given: Mapping[str, Mapping[str, object]]
+) -> dict[str, dict[str, object]]:
+    return {
+        table: {**own.get(table, {}), **given.get(table, {})} for table in {*own, *given}
+    }
+
+
+def _path(config: str | Path | None) -> Path | None:
+    return None if config is None else Path(config)
+
+
+class _Run:
+    """One crawl in a thread, and its pages on the way to the event loop."""
+
+    def __init__(
+        self, directory: Path, urls: Sequence[str], settings: Settings, recrawl: bool
+    ) -> None:
+        self._directory = directory
+        self._urls = urls
+        self._settings = settings
+        self._recrawl = recrawl
+        self._stops = Stops()
+        self._waiting: list[int] = []
+        self._lock = threading.Lock()
+        self._result: Summary | BaseException | None = None
+
+    async def pages(self) -> AsyncIterator[VisitedPage]:
+        loop = asyncio.get_running_loop()
+        news = asyncio.Event()
+
+        def tell() -> None:
+            loop.call_soon_threadsafe(news.set)
+
+        thread = threading.Thread(target=self._crawl, args=(tell,), name="gossamer-crawl")
+        thread.start()
+        try:
+            async for page in self._hand_over(news):
+                yield page
+        finally:
+            self._stops.terminate()
+            await asyncio.shield(asyncio.to_thread(thread.join))
+        self._complain()
+
+    async def _hand_over(self, news: asyncio.Event) -> AsyncIterator[VisitedPage]:
+        joiner = Joiner(self._settings.url)
+        while True:
+            await news.wait()
+            news.clear()
+            ended = self._result is not None
+            while doc_ids := self._take():
+                for doc_id in doc_ids:
+                    page = await asyncio.to_thread(self._read, doc_id, joiner)
+                    if page is not None:
+                        yield page
+            if ended:
+                return
+
+    def _take(self) -> list[int]:
+        with self._lock:
+            taken, self._waiting = self._waiting, []
+        return taken
+
+    def _read(self, doc_id: int, joiner: Joiner) -> VisitedPage | None:
+        workspace = Workspace(self._directory)
+        with SqliteCatalog.open(
+            workspace.catalog, self._settings.catalog, read_only=True
+        ) as catalog:
+            row = catalog.row(doc_id)
+        if row is None or row.fetch is None or row.fetch.pointer is None:
+            return None
+        return visited_page(workspace.archive, row, row.fetch, self._settings, joiner)
+
+    def _crawl(self, tell: Callable[[], None]) -> None:
+        def on_pages(doc_ids: Sequence[int]) -> bool:
+            with self._lock:
+                self._waiting.extend(doc_ids)
+                room = len(self._waiting) < _MAX_WAITING
+            if doc_ids:
+                tell()
+            return room
+
+        try:
+            self._result = crawl_workspace(
+                self._directory,
+                self._urls,
+                self._settings,
+                recrawl=self._recrawl,
+                install_signals=False,
+                main_script=_main_script(),
+                stops=self._stops,
+                on_pages=on_pages,
+            )
+        # Handed to the caller's side, where it is raised again.
+        except BaseException as error:  # noqa: BLE001
+            self._result = error
+        finally:
+            tell()
+
+    def _complain(self) -> None:
+        result: Any = self._result
+        if isinstance(result, BaseException):
+            raise result
+        if result.reason not in _FINE:
+            raise _error_for(result)
+
+
+def _error_for(summary: Summary) -> GossamerError:
+    return StoppedError(summary.message)
+
+
+def _main_script() -> str:
+    main = sys.modules.get("__main__")
+    return getattr(main, "__file__", None) or ""

@@ -1,0 +1,518 @@
+"""The coordinator: one loop that moves URLs around the ring.
+
+Theory of operation. Each turn of the loop
+  1. collects what the catalog's writer has finished,
+  2. asks the catalog for more URLs when a queue runs empty (S1.25),
+  3. has host names resolved and robots.txt fetched for hosts that need it,
+  4. sends out the orders that politeness allows and credit covers,
+  5. hands findings to the writer, one transaction at a time,
+  6. waits for sockets, and takes in what workers, DNS and robots.txt fetches say.
+Invariants: a URL is leased in the catalog before it enters the URL server; an order is in the ledger from
+dispatch until its findings are committed, released or given up; nothing is forgotten in between. Only this
+thread touches the URL server, the ledger and the crew; only the writer's thread touches the catalog.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+
+from gossamer.catalog.catalog import Committed, Counts
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.clock import Clock
+from gossamer.config.settings import Settings
+from gossamer.crawl.admission import Admission
+from gossamer.crawl.crew import Crew
+from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.link import Tag, Void
+from gossamer.crawl.names import Names
+from gossamer.crawl.progress import Progress, Rate, memory_of, progress_of
+from gossamer.crawl.recall import Recall, Recalled, stored_clocks
+from gossamer.crawl.robots import RobotsDesk
+from gossamer.crawl.stops import Stop, Stops
+from gossamer.crawl.verdict import verdict
+from gossamer.crawl.writer import Writer
+from gossamer.errors import DiskFullError
+from gossamer.messages import Done, Due, Findings, Found, Kind, Visit
+from gossamer.outcomes import PAGE_OUTCOMES, Outcome
+from gossamer.spider.spider import Spider
+from gossamer.store.disk import free_bytes
+from gossamer.url.canonical import canonicalize
+from gossamer.url.parts import host_of, md5_of
+from gossamer.urlserver.urlserver import FetchRobots, UrlServer
+
+_TICK_SECONDS: Final = 0.25
+_GRACE_SECONDS: Final = 3.0
+_COMMIT_SECONDS: Final = 0.005
+_DISK_RETRY_SECONDS: Final = 2.0
+_FULL_SECONDS: Final = 0.01
+_MAX_DEATHS: Final = 2
+_MAX_LEASE: Final = 2_000
+
+
+class Parts(Struct, frozen=True):
+    """What the coordinator is put together from; `pipeline.py` makes them."""
+
+    settings: Settings
+    clock: Clock
+    directory: Path
+    spider: Spider
+    names: Names
+    urlserver: UrlServer
+    robots: RobotsDesk
+    crew: Crew
+    writer: Writer
+    admission: Admission
+    recall: Recall
+    ledger: Ledger
+    stops: Stops
+    counts: Counts
+
+
+class Coordinator:
+    """Runs one crawl to its end."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_pages: Callable[[Sequence[int]], bool] | None = None,
+    ) -> None:
+        self._settings = parts.settings
+        self._clock = parts.clock
+        self._directory = parts.directory
+        self._spider = parts.spider
+        self._names = parts.names
+        self._urlserver = parts.urlserver
+        self._robots = parts.robots
+        self._crew = parts.crew
+        self._writer = parts.writer
+        self._admission = parts.admission
+        self._recall = parts.recall
+        self._ledger = parts.ledger
+        self._stops = parts.stops
+        self._counts = parts.counts
+        self._on_progress = on_progress
+        self._on_pages = on_pages
+        self._has_room = True
+        self._rate = Rate()
+        self._received = 0
+        self._findings: list[Findings] = []
+        self._oldest_finding = 0.0
+        self._committing = False
+        self._refilling = False
+        self._dry_until = 0.0
+        self._paused = ""
+        self._paused_since = 0.0
+        self._next_tick = 0.0
+
+    # ---------------------------------------------------------------- the loop
+
+    def run(self) -> Stop:
+        """Crawl until nothing is left, a limit is reached or somebody stops it."""
+        self._dry_until = 0.0
+        while True:
+            stop = self._turn()
+            if stop is not None:
+                self._wind_down(stop)
+                return stop
+
+    def _turn(self) -> Stop | None:
+        now = self._clock.monotonic()
+        self._writer.collect()
+        if self._stops.error is not None:
+            raise self._stops.error
+        if not self._paused:
+            self._refill(now)
+            self._order(now)
+            self._prepare(now)
+        self._commit(now)
+        if now >= self._next_tick:
+            self._tick(now)
+        stop = self._reason_to_stop(now)
+        if stop is None:
+            self._wait_and_listen(self._wait_seconds(now))
+        return stop
+
+    def _wait_and_listen(self, seconds: float) -> None:
+        fetches = self._spider.poll(seconds)
+        now = self._clock.monotonic()
+        for fetch in fetches:
+            if fetch.visit.trans_id < 0:
+                self._robots.fetched(fetch, now)
+        self._crew.step([fetch for fetch in fetches if fetch.visit.trans_id >= 0])
+        for trans_id, sent_at in self._spider.started():
+            self._urlserver.started(trans_id, sent_at)
+        now = self._clock.monotonic()
+        for worker, tag, payload in self._crew.messages():
+            self._hear(worker, tag, payload, now)
+        for worker, doc_id in self._crew.died():
+            self._bury(worker, doc_id, now)
+        for host, resolution in self._names.answers():
+            self._urlserver.resolved(host, resolution, now)
+        self._add_sitemaps()
+
+    # ------------------------------------------------------- catalog -> urlserver
+
+    def _refill(self, now: float) -> None:
+        if self._refilling or now < self._dry_until or self._ledger.limit_reached:
+            return
+        refill = self._urlserver.wants(now)
+        if refill is None:
+            return
+        self._refilling = True
+        wall = self._clock.time()
+        count = min(refill.count, _MAX_LEASE)
+
+        def lease(catalog: SqliteCatalog) -> tuple[list[Due], float | None, Recalled]:
+            batch = catalog.due(count, refill.per_host, wall, refill.reject_hosts)
+            next_due_at = None if batch else catalog.next_due_at(wall)
+            return batch, next_due_at, self._recall.read(catalog, batch)
+
+        self._writer.submit(lease, self._refilled)
+
+    def _refilled(self, answer: tuple[list[Due], float | None, Recalled]) -> None:
+        batch, next_due_at, recalled = answer
+        now = self._clock.monotonic()
+        self._refilling = False
+        self._recall.apply(recalled, self._urlserver, self._robots, now)
+        self._urlserver.offer(batch, now)
+        if not batch:
+            wait = 3600.0 if next_due_at is None else next_due_at - self._clock.time()
+            # Due now, and yet nothing came: the hosts with work were rejected because their queues are full.
+            self._dry_until = now + min(max(wait, _FULL_SECONDS), 3600.0)
+
+    # ------------------------------------------------- urlserver -> spider (orders)
+
+    def _prepare(self, now: float) -> None:
+        for need in self._urlserver.needs(now):
+            if isinstance(need, FetchRobots):
+                self._robots.ask(need)
+            else:
+                self._names.ask(need.host)
+        for due, outcome, detail, retry_after in self._urlserver.verdicts(now):
+            self._conclude(due, outcome, detail, retry_after)
+        for due, seconds in self._urlserver.returned(now):
+            self._release([due.doc_id], self._clock.time() + seconds if seconds else 0.0)
+
+    def _order(self, now: float) -> None:
+        workers = self._crew.ready()
+        if self._on_pages is not None:
+            self._has_room = self._on_pages(())
+        if not workers or not self._has_room:
+            return
+        visits = self._urlserver.orders(now, self._ledger.credit())
+        if not visits:
+            return
+        per_worker: dict[int, list[Visit]] = {}
+        for visit in visits:
+            worker = self._choose(workers, visit)
+            self._ledger.ordered(visit.trans_id, self._urlserver.due_of(visit.trans_id), worker)
+            per_worker.setdefault(worker, []).append(visit)
+        for worker, batch in per_worker.items():
+            self._crew.dispatch(worker, batch)
+
+    def _choose(self, workers: Sequence[int], visit: Visit) -> int:
+        """Keep a host with one worker, whose connections to it are open, unless it is too busy."""
+        if len(workers) == 1:
+            return workers[0]
+        home = workers[hash(visit.address) % len(workers)]
+        idlest = min(workers, key=self._ledger.load)
+        fair_share = self._settings.crawl.concurrency // (2 * len(workers))
+        return home if self._ledger.load(home) < self._ledger.load(idlest) + fair_share else idlest
+
+    # -------------------------------------------------- spider -> catalog (findings)
+
+    def _hear(self, worker: int, tag: Tag, payload: Any, now: float) -> None:
+        del worker
+        if tag is Tag.DONE:
+            for done in payload:
+                self._done(done, now)
+        elif tag is Tag.FINDINGS:
+            self._take(payload, now)
+        elif tag is Tag.STARTED:
+            for trans_id, sent_at in payload:
+                self._urlserver.started(trans_id, sent_at)
+        elif tag is Tag.WORKING:
+            for trans_id in payload:
+                self._urlserver.working(trans_id, now)
+        elif tag is Tag.VOID:
+            self._void(payload, now)
+        elif tag is Tag.CANCELLED:
+            self._give_back(self._ledger.by_document(payload))
+
+    def _done(self, done: Done, now: float) -> None:
+        self._ledger.transferred(done.trans_id)
+        self._urlserver.done(done, now)
+
+    def _take(self, batch: Sequence[Findings], now: float) -> None:
+        if not self._findings:
+            self._oldest_finding = now
+        for findings in batch:
+            if self._ledger.reported(findings):
+                self._received += findings.wire_bytes
+                self._findings.append(findings)
+
+    def _conclude(
+        self, due: Due, outcome: Outcome, detail: str, retry_after: float | None = None
+    ) -> None:
+        """Record a URL that ends without a fetch: forbidden, unresolvable, quarantined."""
+        if not self._findings:
+            self._oldest_finding = self._clock.monotonic()
+        self._ledger.waiting += 1
+        self._findings.append(
+            Findings(
+                doc_id=due.doc_id,
+                trans_id=0,
+                outcome=int(outcome),
+                status=0,
+                fetched_at=0.0,
+                milliseconds=0,
+                tries=due.tries + 1,
+                detail=detail,
+                retry_after_seconds=retry_after,
+            )
+        )
+
+    def _commit(self, now: float) -> None:
+        if self._committing or not self._findings or now < self._paused_since:
+            return
+        enough = max(1, self._settings.crawl.concurrency // 2)
+        if (
+            len(self._findings) < enough
+            and now - self._oldest_finding < _COMMIT_SECONDS
+            and self._ledger.in_flight
+        ):
+            return
+        batch, self._findings = self._findings, []
+        self._committing = True
+        wall = self._clock.time()
+        verdicts = [verdict(findings, self._settings.urlserver, wall) for findings in batch]
+        clocks = stored_clocks(self._urlserver.host_clocks(now), wall)
+        robots = self._robots.records()
+        self._writer.submit(
+            lambda catalog: (
+                catalog.commit(verdicts, wall, clocks, (), robots, self._admission),
+                catalog.counts(),
+            ),
+            lambda answer: self._committed(batch, *answer),
+            lambda error: self._not_committed(batch, error),
+        )
+
+    def _committed(self, batch: list[Findings], committed: Committed, counts: Counts) -> None:
+        self._committing = False
+        self._counts = counts
+        self._ledger.committed(batch, counts.pages)
+        if committed.new_urls:
+            self._dry_until = 0.0
+        if self._on_pages is not None:
+            self._on_pages([finding.doc_id for finding in batch if _is_page(finding)])
+        if self._paused:
+            self._resume()
+
+    def _not_committed(self, batch: list[Findings], error: BaseException) -> None:
+        self._committing = False
+        if not isinstance(error, DiskFullError):
+            self._stops.fail(error)
+            return
+        self._findings = batch + self._findings
+        self._pause("disk", str(error))
+
+    # ----------------------------------------------------------- what goes wrong
+
+    def _bury(self, worker: int, doc_id: int | None, now: float) -> None:
+        """A worker died: what it had not reported is pending again; a page that kills twice is out."""
+        orders = self._ledger.of_worker(worker)
+        open_ids = [trans_id for trans_id, out in orders.items() if not out.transferred]
+        for trans_id, out in orders.items():
+            self._ledger.take_back(trans_id)
+            if out.due.doc_id == doc_id:
+                self._suspect(out.due)
+            elif out.transferred:
+                self._release([out.due.doc_id])
+        self._urlserver.lost(open_ids, now)
+
+    def _suspect(self, due: Due) -> None:
+        """A worker died over this document: once may be chance, twice is the document."""
+        wall = self._clock.time()
+
+        def judge(catalog: SqliteCatalog) -> bool:
+            if catalog.deaths([due.doc_id]).get(due.doc_id, 0) + 1 >= _MAX_DEATHS:
+                return True
+            catalog.release([due.doc_id], wall, died=True)
+            return False
+
+        def then(poisonous: bool) -> None:
+            if poisonous:
+                detail = f"ended {_MAX_DEATHS} workers while being parsed"
+                self._conclude(due, Outcome.PARSE_BUDGET, detail)
+            self._dry_until = 0.0
+
+        self._writer.submit(judge, then)
+
+    def _void(self, void: Void, now: float) -> None:
+        """A worker's archive refused: nothing was acknowledged, so the URLs are simply due again."""
+        del now
+        self._give_back(self._ledger.by_document(void.doc_ids))
+        self._pause("disk" if void.disk_full else "archive", void.detail)
+
+    def _give_back(self, trans_ids: Sequence[int]) -> None:
+        taken = [self._ledger.take_back(trans_id) for trans_id in trans_ids]
+        self._urlserver.forget(trans_ids, self._clock.monotonic())
+        self._release([due.doc_id for due in taken if due is not None])
+
+    def _release(self, doc_ids: Sequence[int], due_at: float = 0.0) -> None:
+        if doc_ids:
+            wall = self._clock.time()
+            self._writer.submit(
+                lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), self._released
+            )
+
+    def _released(self, result: object) -> None:
+        del result
+        self._dry_until = 0.0
+
+    def _pause(self, what: str, detail: str) -> None:
+        now = self._clock.monotonic()
+        if not self._paused:
+            self._stops.paused_at = now
+        self._paused = f"paused: {what}"
+        self._stops.pause_detail = detail
+        self._paused_since = now + _DISK_RETRY_SECONDS
+
+    def _resume(self) -> None:
+        self._paused = ""
+        self._dry_until = 0.0
+
+    # ------------------------------------------------------------- now and then
+
+    def _tick(self, now: float) -> None:
+        self._next_tick = now + _TICK_SECONDS
+        for trans_id, due, given_up in self._urlserver.overdue(now):
+            self._ledger.take_back(trans_id)
+            if given_up:
+                detail = "the spider never said what became of it"
+                self._conclude(due, Outcome.NET_TIMEOUT_TOTAL, detail)
+        self._crew.overdue(now, self._settings.parse.cpu_seconds)
+        self._watch_disk(now)
+        if self._on_progress is not None:
+            self._on_progress(self.progress())
+
+    def _watch_disk(self, now: float) -> None:
+        free = free_bytes(self._directory)
+        reserve = self._settings.store.reserve_bytes
+        if free < reserve:
+            self._pause(
+                "disk",
+                f"{free >> 20} MiB free on the disk of {self._directory}, fewer than the "
+                f"{reserve >> 20} MiB kept in reserve",
+            )
+        elif self._paused and now >= self._paused_since and not self._findings:
+            self._resume()
+
+    def progress(self) -> Progress:
+        """Return a snapshot."""
+        return progress_of(
+            self._counts,
+            rate=self._rate.note(self._clock.monotonic(), self._counts.pages),
+            hosts=self._urlserver.stats().hosts,
+            in_flight=self._ledger.in_flight,
+            memory=memory_of(self._crew.process_ids()),
+            received=self._received,
+            state=self._paused or "running",
+        )
+
+    def _add_sitemaps(self) -> None:
+        """Enter the sitemaps that robots.txt files name; what they list must be in scope, they need not."""
+        named = self._robots.sitemaps()
+        if not named or not self._settings.crawl.sitemaps:
+            return
+        urls = {url for text in named if (url := canonicalize(text, self._settings.url)) is not None}
+        found = [
+            Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP)) for url in urls
+        ]
+        wall = self._clock.time()
+        self._writer.submit(lambda catalog: catalog.discover(found, wall), self._released)
+
+    # ------------------------------------------------------------------ the end
+
+    def _wait_seconds(self, now: float) -> float:
+        until = self._next_tick
+        if self._findings and not self._committing:
+            until = min(until, self._oldest_finding + _COMMIT_SECONDS)
+        if not self._paused and self._has_room and self._ledger.credit():
+            wake = self._urlserver.wake_at(now)
+            if wake is not None:
+                until = min(until, wake)
+            if now < self._dry_until:
+                until = min(until, self._dry_until)
+        return max(0.0, until - now)
+
+    def _reason_to_stop(self, now: float) -> Stop | None:
+        if self._stops.requested is not None:
+            return self._stops.requested
+        if self._paused:
+            return self._stops.paused_too_long(now, self._settings.crawl.patience_seconds)
+        if self._ledger.uncommitted or not self._writer.idle or self._findings:
+            return None
+        if self._ledger.limit_reached:
+            return self._stops.page_limit(self._settings.crawl.max_pages)
+        if self._robots.busy or self._names.busy:
+            return None
+        if self._urlserver.empty and self._counts.pending == 0 and self._counts.leased == 0:
+            return self._stops.finished()
+        return self._stops.stalled(
+            now,
+            self._next_event(now),
+            self._settings.crawl.patience_seconds,
+            self._counts.pending + self._counts.leased,
+        )
+
+    def _next_event(self, now: float) -> float | None:
+        """Return when anything could happen by itself; None when nothing will."""
+        wake = self._urlserver.wake_at(now)
+        times = [self._dry_until] if wake is None else [self._dry_until, wake]
+        return min(times)
+
+    def _wind_down(self, stop: Stop) -> None:
+        """Order nothing more; finish what is on the wire, keep what was fetched, return the rest."""
+        deadline = self._clock.monotonic() + (0.0 if stop.at_once else _GRACE_SECONDS)
+        self._listen_until(deadline, lambda: self._ledger.in_flight == 0)
+        self._crew.stop()
+        self._listen_until(
+            self._clock.monotonic() + _GRACE_SECONDS,
+            lambda: not self._crew.running() and self._writer.idle and not self._findings,
+        )
+        self._crew.kill()
+        for _, tag, payload in self._crew.messages():
+            self._hear(0, tag, payload, self._clock.monotonic())
+        left = [due.doc_id for due in self._urlserver.drain()]
+        left += [
+            due.doc_id
+            for trans_id in self._ledger.everything()
+            if (due := self._ledger.take_back(trans_id)) is not None
+        ]
+        self._release(left)
+        wall = self._clock.time()
+        clocks = stored_clocks(self._urlserver.host_clocks(self._clock.monotonic()), wall)
+        robots = self._robots.records()
+        if not self._paused:
+            self._writer.submit(lambda catalog: catalog.commit((), wall, clocks, (), robots))
+            self._writer.submit(lambda catalog: catalog.end_run(wall))
+        self._writer.submit(lambda catalog: catalog.counts(), self._count)
+        self._listen_until(self._clock.monotonic() + 60.0, lambda: self._writer.idle)
+
+    def _count(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def _listen_until(self, deadline: float, finished: Callable[[], bool]) -> None:
+        while not finished() and self._clock.monotonic() < deadline and not self._stops.at_once:
+            self._writer.collect()
+            self._commit(self._clock.monotonic())
+            self._wait_and_listen(0.02)
+        self._writer.collect()
+
+
+def _is_page(findings: Findings) -> bool:
+    return findings.outcome in PAGE_OUTCOMES and findings.pointer is not None and not findings.redirect_to

@@ -1,0 +1,286 @@
+"""The workers as the coordinator sees them: orders go out, messages come in, deaths are noticed."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from gossamer.crawl.link import (
+    Assignment,
+    Link,
+    Tag,
+    decode_done,
+    decode_findings,
+    decode_ids,
+    decode_started,
+    decode_void,
+    link_pair,
+)
+from gossamer.crawl.watch import Watch
+from gossamer.crawl.worker import Worker
+from gossamer.messages import Fetch, Visit
+
+Message = tuple[int, Tag, Any]
+
+_DECODE: Final[dict[Tag, Callable[[bytes], Any]]] = {
+    Tag.DONE: decode_done,
+    Tag.STARTED: decode_started,
+    Tag.WORKING: decode_ids,
+    Tag.FINDINGS: decode_findings,
+    Tag.VOID: decode_void,
+    Tag.CANCELLED: decode_ids,
+    Tag.READY: msgspec.msgpack.decode,
+}
+
+
+class Crew(Protocol):
+    """Some workers, numbered from 0."""
+
+    def ready(self) -> Sequence[int]:
+        """Return the numbers of the workers that take orders."""
+        ...
+
+    def dispatch(self, worker: int, visits: Sequence[Visit]) -> None:
+        """Send orders to a worker."""
+        ...
+
+    def messages(self) -> Iterator[Message]:
+        """Yield what workers have said."""
+        ...
+
+    def step(self, fetches: Sequence[Fetch]) -> None:
+        """Let workers inside this process go on with what their spider has brought."""
+        ...
+
+    def died(self) -> list[tuple[int, int | None]]:
+        """Return workers that have ended, each once, with the document it was parsing; replace them."""
+        ...
+
+    def overdue(self, now: float, seconds: float) -> list[int]:
+        """Return workers that have been parsing one document for longer than this, and end them."""
+        ...
+
+    def tell_policy(self, policy: bytes) -> None:
+        """Give all workers a new address policy."""
+        ...
+
+    def stop(self) -> None:
+        """Ask all workers to cancel what is open and end."""
+        ...
+
+    def running(self) -> bool:
+        """Whether any worker has not ended."""
+        ...
+
+    def kill(self) -> None:
+        """End all workers now."""
+        ...
+
+    def process_ids(self) -> list[int]:
+        """Return the processes, for measuring memory."""
+        ...
+
+
+class LocalCrew:
+    """One worker inside this process (`--workers 0`): simple to debug, and what tests use."""
+
+    def __init__(self, make_worker: Callable[[Callable[[Tag, object], None]], Worker]) -> None:
+        self._inbox: list[Message] = []
+        self._worker = make_worker(lambda tag, payload: self._inbox.append((0, tag, payload)))
+        self._running = True
+
+    def ready(self) -> Sequence[int]:
+        """Return the only worker."""
+        return (0,) if self._running else ()
+
+    def dispatch(self, worker: int, visits: Sequence[Visit]) -> None:
+        """Start fetching."""
+        del worker
+        self._worker.begin(visits)
+
+    def messages(self) -> Iterator[Message]:
+        """Yield what the worker has said since the last call."""
+        inbox, self._inbox = self._inbox, []
+        yield from inbox
+
+    def step(self, fetches: Sequence[Fetch]) -> None:
+        """Let the worker understand what was fetched."""
+        if self._running:
+            self._worker.step(fetches)
+            self._worker.flush()
+
+    def died(self) -> list[tuple[int, int | None]]:
+        """A part of this process cannot die alone."""
+        return []
+
+    def overdue(self, now: float, seconds: float) -> list[int]:
+        """Nobody could look while it is busy."""
+        del now, seconds
+        return []
+
+    def tell_policy(self, policy: bytes) -> None:
+        """The spider is shared: it has the policy already."""
+
+    def stop(self) -> None:
+        """Cancel what is open."""
+        if self._running:
+            self._running = False
+            self._worker.cancel()
+            self._worker.close()
+
+    def running(self) -> bool:
+        """Whether it has not been stopped."""
+        return self._running
+
+    def kill(self) -> None:
+        """Nothing to end."""
+        self._running = False
+
+    def process_ids(self) -> list[int]:
+        """This process counts itself."""
+        return []
+
+
+class _Member:
+    """One worker process."""
+
+    def __init__(self, name: str, assignment: Assignment) -> None:
+        ours, theirs = link_pair()
+        self.watch = Watch.make()
+        self.link = Link(ours, blocking=False)
+        self.ready = False
+        descriptors = (theirs.fileno(), self.watch.descriptor)
+        self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            [
+                sys.executable,
+                "-m",
+                "gossamer.crawl.worker",
+                *map(str, descriptors),
+                str(os.getpid()),
+            ],
+            pass_fds=descriptors,
+            stdin=subprocess.DEVNULL,
+        )
+        theirs.close()
+        self.link.send(Tag.HELLO, msgspec.structs.replace(assignment, name=name))
+
+    def close(self) -> None:
+        self.link.close()
+        self.watch.close()
+        self.process.wait()
+
+
+class ProcessCrew:
+    """Worker processes, each replaced when it dies."""
+
+    def __init__(
+        self, count: int, assignment: Assignment, watch_descriptor: Callable[[int], None],
+        unwatch_descriptor: Callable[[int], None],
+    ) -> None:
+        self._assignment = assignment
+        self._watch_descriptor = watch_descriptor
+        self._unwatch_descriptor = unwatch_descriptor
+        self._serial = 0
+        self._stopping = False
+        self._members = [self._recruit() for _ in range(count)]
+        self._gone: set[int] = set()
+
+    def ready(self) -> Sequence[int]:
+        """Return the workers that have said READY."""
+        return [number for number, member in enumerate(self._members) if member.ready]
+
+    def dispatch(self, worker: int, visits: Sequence[Visit]) -> None:
+        """Send orders."""
+        self._members[worker].link.send(Tag.ORDERS, visits)
+
+    def messages(self) -> Iterator[Message]:
+        """Yield what has arrived from all workers, also the last words of dead ones."""
+        for number, member in enumerate(self._members):
+            if number in self._gone:
+                continue
+            if member.link.waiting_bytes:
+                member.link.flush()
+            for tag, payload in member.link.receive():
+                if tag is Tag.READY:
+                    member.ready = True
+                yield number, tag, _DECODE[tag](payload)
+
+    def step(self, fetches: Sequence[Fetch]) -> None:
+        """Worker processes go on by themselves."""
+        del fetches
+
+    def died(self) -> list[tuple[int, int | None]]:
+        """Reap workers whose link has closed; put new ones in their places unless we are stopping."""
+        deaths: list[tuple[int, int | None]] = []
+        for number, member in enumerate(self._members):
+            if number in self._gone or not member.link.closed:
+                continue
+            self._end(member)
+            current = member.watch.current()
+            deaths.append((number, current[0] if current else None))
+            member.close()
+            if self._stopping:
+                self._gone.add(number)
+            else:
+                self._members[number] = self._recruit()
+        return deaths
+
+    def overdue(self, now: float, seconds: float) -> list[int]:
+        """End workers that are stuck in one document; `died` then tells which it was."""
+        stuck: list[int] = []
+        for number, member in enumerate(self._members):
+            current = None if number in self._gone else member.watch.current()
+            if current is not None and now - current[1] > seconds:
+                member.process.send_signal(signal.SIGKILL)
+                stuck.append(number)
+        return stuck
+
+    def tell_policy(self, policy: bytes) -> None:
+        """Give all workers, and those to come, a new address policy."""
+        self._assignment = msgspec.structs.replace(self._assignment, policy=policy)
+        for number, member in enumerate(self._members):
+            if number not in self._gone:
+                member.link.send(Tag.POLICY, policy)
+
+    def stop(self) -> None:
+        """Ask all workers to cancel what is open and end."""
+        self._stopping = True
+        for number, member in enumerate(self._members):
+            if number not in self._gone:
+                member.link.send(Tag.STOP, None)
+
+    def running(self) -> bool:
+        """Whether any worker has not ended."""
+        return len(self._gone) < len(self._members)
+
+    def kill(self) -> None:
+        """End all workers now."""
+        self._stopping = True
+        for number, member in enumerate(self._members):
+            if number not in self._gone:
+                self._end(member)
+                member.close()
+                self._gone.add(number)
+
+    def process_ids(self) -> list[int]:
+        """Return the processes that run."""
+        return [
+            member.process.pid
+            for number, member in enumerate(self._members)
+            if number not in self._gone
+        ]
+
+    def _recruit(self) -> _Member:
+        self._serial += 1
+        member = _Member(f"w{self._serial}", self._assignment)
+        self._watch_descriptor(member.link.fileno())
+        return member
+
+    def _end(self, member: _Member) -> None:
+        self._unwatch_descriptor(member.link.fileno())
+        member.process.kill()
+        member.process.wait()

@@ -1,0 +1,157 @@
+"""The link between the coordinator and a worker: frames of msgpack over a socket pair.
+
+A frame is a 4-byte length, a one-byte tag and a payload. The coordinator's end never blocks (what the socket
+does not take waits in a buffer); the worker's end may block on sending, because the coordinator always reads.
+"""
+
+import socket
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.config.settings import Settings
+from gossamer.errors import ProtocolError
+from gossamer.messages import Done, Findings, Visit
+
+_MAX_FRAME: Final = 256 << 20
+_READ_SIZE: Final = 1 << 18
+
+
+class Tag(IntEnum):
+    """What a frame holds."""
+
+    HELLO = 1  # to the worker: Assignment
+    ORDERS = 2  # to the worker: list[Visit]
+    POLICY = 3  # to the worker: the address policy, serialised
+    STOP = 4  # to the worker: finish what is stored, cancel what is open, end
+    READY = 10  # from the worker: nothing
+    DONE = 11  # from the worker: list[Done]
+    STARTED = 12  # from the worker: list[(trans_id, sent_at)]
+    WORKING = 13  # from the worker: list[trans_id]
+    FINDINGS = 14  # from the worker: list[Findings]; their bytes are on disk
+    VOID = 15  # from the worker: Void; these could not be kept
+    CANCELLED = 16  # from the worker: list[doc_id] that were open when STOP came
+
+
+class Assignment(Struct, frozen=True):
+    """What a worker is told first."""
+
+    name: str
+    archive: str
+    catalog: str
+    workers_lock: str
+    settings: Settings
+    start_urls: tuple[str, ...]
+    policy: bytes
+    main_script: str = ""
+
+
+class Void(Struct, frozen=True, array_like=True):
+    """Results that are lost because the store failed; their URLs return to pending."""
+
+    doc_ids: list[int]
+    detail: str
+    disk_full: bool
+
+
+_Payload = TypeVar("_Payload")
+_encoder: Final = msgspec.msgpack.Encoder()
+decode_orders: Final = msgspec.msgpack.Decoder(list[Visit]).decode
+decode_done: Final = msgspec.msgpack.Decoder(list[Done]).decode
+decode_findings: Final = msgspec.msgpack.Decoder(list[Findings]).decode
+decode_void: Final = msgspec.msgpack.Decoder(Void).decode
+decode_ids: Final = msgspec.msgpack.Decoder(list[int]).decode
+decode_started: Final = msgspec.msgpack.Decoder(list[tuple[int, float]]).decode
+decode_assignment: Final = msgspec.msgpack.Decoder(Assignment).decode
+
+
+def frame(tag: Tag, payload: object) -> bytes:
+    """Return a frame."""
+    body: bytes = _encoder.encode(payload)
+    return (len(body) + 1).to_bytes(4, "big") + bytes((tag,)) + body
+
+
+class Link:
+    """One end of the socket pair."""
+
+    def __init__(self, end: socket.socket, *, blocking: bool) -> None:
+        self._socket = end
+        self._blocking = blocking
+        end.setblocking(blocking)
+        self._out = bytearray()
+        self._in = bytearray()
+        self.closed = False
+
+    def fileno(self) -> int:
+        """Return the descriptor to wait on."""
+        return self._socket.fileno()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much is still to be sent."""
+        return len(self._out)
+
+    def send(self, tag: Tag, payload: object) -> None:
+        """Send a frame, or keep it until the other side reads."""
+        data = frame(tag, payload)
+        if self._blocking:
+            self._socket.sendall(data)
+        else:
+            self._out += data
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what waits, as far as the socket takes it."""
+        while self._out and not self.closed:
+            try:
+                sent = self._socket.send(self._out)
+            except BlockingIOError:
+                return
+            except OSError:
+                self.closed = True
+                return
+            del self._out[:sent]
+
+    def receive(self) -> Iterator[tuple[Tag, bytes]]:
+        """Yield the frames that have arrived; sets `closed` when the other side is gone."""
+        self._read()
+        while len(self._in) >= 4:
+            length = int.from_bytes(self._in[:4], "big")
+            if not 1 <= length <= _MAX_FRAME:
+                raise ProtocolError(f"a frame of {length} bytes on the link between our processes")
+            if len(self._in) < 4 + length:
+                return
+            tag, payload = Tag(self._in[4]), bytes(self._in[5 : 4 + length])
+            del self._in[: 4 + length]
+            yield tag, payload
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = self._socket.recv(_READ_SIZE, 0 if self._blocking else socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self.closed = True
+                return
+            self._in += data
+            if self._blocking or len(data) < _READ_SIZE:
+                return
+
+    def close(self) -> None:
+        """Close this end."""
+        self.closed = True
+        self._socket.close()
+
+
+def link_pair() -> tuple[socket.socket, socket.socket]:
+    """Return two connected sockets with room for a burst of findings."""
+    ours, theirs = socket.socketpair()
+    for end in (ours, theirs):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    return ours, theirs

@@ -1,0 +1,56 @@
+"""Host names to addresses, under the address policy.
+
+A host that the user named as a start URL may be at a private address, and then only at the addresses it had
+when it was first resolved; every other host must be at public addresses.
+"""
+
+from collections.abc import Callable, Collection
+
+from gossamer.url.address import AddressPolicy
+from gossamer.urlserver.dns import Resolver
+from gossamer.urlserver.resolution import Resolution, refused
+
+
+class Names:
+    """Asks the resolver and judges its answers."""
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        policy: AddressPolicy,
+        named_hosts: Collection[str],
+        tell_policy: Callable[[AddressPolicy], None],
+    ) -> None:
+        self._resolver = resolver
+        self._policy = policy
+        self._unpinned = set(named_hosts)
+        self._tell_policy = tell_policy
+        self._asked: set[str] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is still to come."""
+        return bool(self._asked)
+
+    def ask(self, host: str) -> None:
+        """Have a host name resolved."""
+        self._asked.add(host)
+        self._resolver.resolve(host)
+
+    def answers(self) -> list[tuple[str, Resolution]]:
+        """Return the answers that have come, refused ones as failures."""
+        answers = [(host, self._judge(host, answer)) for host, answer in self._resolver.results()]
+        self._asked.difference_update(host for host, _ in answers)
+        return answers
+
+    def _judge(self, host: str, resolution: Resolution) -> Resolution:
+        if resolution.outcome is not None:
+            return resolution
+        if host in self._unpinned:
+            self._unpinned.discard(host)
+            self._policy = self._policy.naming(host, resolution.addresses)
+            self._tell_policy(self._policy)
+        refusal = self._policy.refusal(host, resolution.addresses)
+        if refusal is None:
+            return resolution
+        return refused(resolution, refusal)

@@ -1,0 +1,261 @@
+"""The only file that knows all rooms: it makes them, connects them, runs them and takes them apart.
+
+    catalog ──due──► writer ──► coordinator ──offer──► urlserver ──orders──► crew (workers: spider, store,
+       ▲                                                                        parse, handlers)
+       └────────── commit ◄── admission ◄── coordinator ◄── DONE, findings ──────────┘
+
+Queues, each with who fills and who empties it:
+  urlserver's slots and leftover     coordinator (from catalog.due)      orders, verdicts
+  links to workers                   coordinator (orders)                worker; bounded by credit
+  links from workers                 worker (DONE, findings)             coordinator; bounded by credit
+  coordinator's findings             coordinator (from workers)          writer (commit); bounded by credit
+  writer's jobs                      coordinator                         writer; at most a handful
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gossamer.catalog.catalog import Recovery
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.clock import Clock, SystemClock
+from gossamer.config.settings import Settings
+from gossamer.crawl.admission import Admission
+from gossamer.crawl.coordinator import Coordinator, Parts
+from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
+from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.link import Assignment
+from gossamer.crawl.names import Names
+from gossamer.crawl.progress import Progress
+from gossamer.crawl.recall import Recall
+from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
+from gossamer.crawl.stops import Stop, Stops
+from gossamer.crawl.watch import Watch
+from gossamer.crawl.worker import Worker
+from gossamer.crawl.workspace import Workspace
+from gossamer.crawl.writer import Writer
+from gossamer.errors import InputError
+from gossamer.messages import Found
+from gossamer.spider.spider import Spider
+from gossamer.store.repair import repair
+from gossamer.store.warc import WarcStore
+from gossamer.url.address import AddressPolicy
+from gossamer.url.canonical import parse_start_url
+from gossamer.url.parts import host_of, md5_of
+from gossamer.urlserver.dns import Resolver
+from gossamer.urlserver.urlserver import UrlServer
+
+# In flight, and as much again that waits for its transaction: what a crash may cost in repeated fetches.
+_UNCOMMITTED_FACTOR: Final = 2
+_STARTS: Final = "start_urls"
+_MAX_REQUEUED: Final = 100_000_000
+
+
+class Summary(Struct, frozen=True):
+    """How a run ended."""
+
+    reason: str
+    exit_code: int
+    message: str
+    progress: Progress
+    seconds: float
+
+
+def crawl_workspace(
+    directory: Path,
+    start_urls: Sequence[str],
+    settings: Settings,
+    *,
+    recrawl: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_pages: Callable[[Sequence[int]], bool] | None = None,
+    install_signals: bool = True,
+    main_script: str = "",
+    stops: Stops | None = None,
+    clock: Clock | None = None,
+) -> Summary:
+    """Crawl in a workspace until its work is done, a limit is reached or somebody stops it."""
+    clock = clock or SystemClock()
+    stops = stops or Stops()
+    starts = [parse_start_url(text, settings.url) for text in start_urls]
+    settings = _with_workers(settings)
+    workspace = Workspace(directory)
+    began = clock.monotonic()
+    with _locked(workspace, clock), _open_catalog(workspace, settings) as catalog:
+        seeds = _seed(catalog, starts, clock.time())
+        if not seeds:
+            raise InputError(
+                f"nothing to crawl in {directory}: it has no start URL yet; "
+                f"give one: gossamer crawl URL --dir {directory}"
+            )
+        recovery = catalog.begin_run(clock.time())
+        repair(workspace.archive, catalog.known_good())
+        if recrawl:
+            catalog.requeue_due(clock.time(), _MAX_REQUEUED)
+        with _wired(workspace, catalog, recovery, seeds, settings, main_script, stops, clock) as parts:
+            coordinator = Coordinator(parts, on_progress, on_pages)
+            with _signals(stops, parts.spider) if install_signals else contextlib.nullcontext():
+                stop = coordinator.run()
+        progress = coordinator.progress()
+    return _summary(stop, progress, clock.monotonic() - began)
+
+
+def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
+    """Put start URLs into a workspace without crawling; return how many are new."""
+    starts = [parse_start_url(text, settings.url) for text in urls]
+    clock = SystemClock()
+    workspace = Workspace(directory)
+    with _locked(workspace, clock), _open_catalog(workspace, settings) as catalog:
+        before = catalog.counts().pending
+        _seed(catalog, starts, clock.time())
+        return catalog.counts().pending - before
+
+
+def _summary(stop: Stop, progress: Progress, seconds: float) -> Summary:
+    return Summary(
+        stop.reason, stop.exit_code, stop.message, replace(progress, state=stop.reason), seconds
+    )
+
+
+def _with_workers(settings: Settings) -> Settings:
+    """Replace "one for each core" by the number."""
+    if settings.crawl.workers >= 0:
+        return settings
+    return replace(settings, crawl=replace(settings.crawl, workers=len(os.sched_getaffinity(0))))
+
+
+@contextlib.contextmanager
+def _locked(workspace: Workspace, clock: Clock) -> Iterator[None]:
+    workspace.lock(clock)
+    try:
+        yield
+    finally:
+        workspace.unlock()
+
+
+@contextlib.contextmanager
+def _open_catalog(workspace: Workspace, settings: Settings) -> Iterator[SqliteCatalog]:
+    with SqliteCatalog.open(workspace.catalog, settings.catalog) as catalog:
+        yield catalog
+
+
+def _seed(catalog: SqliteCatalog, starts: Sequence[str], now: float) -> list[str]:
+    """Enter start URLs; return all start URLs the workspace has ever been given."""
+    found = [Found(url=url, md5=md5_of(url), host=host_of(url), depth=0) for url in starts]
+    earlier = (catalog.note(_STARTS) or "").split()
+    seeds = list(dict.fromkeys([*earlier, *starts]))
+    if found:
+        catalog.add(found, now, priority=1)
+        catalog.put_note(_STARTS, "\n".join(seeds))
+    return seeds
+
+
+@contextlib.contextmanager
+def _wired(
+    workspace: Workspace,
+    catalog: SqliteCatalog,
+    recovery: Recovery,
+    seeds: Sequence[str],
+    settings: Settings,
+    main_script: str,
+    stops: Stops,
+    clock: Clock,
+) -> Iterator[Parts]:
+    policy = AddressPolicy(settings.url)
+    own = settings.spider if settings.crawl.workers == 0 else robots_spider_settings(settings)
+    spider = Spider(own, policy, clock)
+    resolver = Resolver(settings.urlserver)
+    urlserver = UrlServer(settings.urlserver, robots_agent=settings.spider.robots_agent)
+    assignment = Assignment(
+        name="w0",
+        archive=str(workspace.archive),
+        catalog=str(workspace.catalog),
+        workers_lock=str(workspace.workers_lock),
+        settings=settings,
+        start_urls=tuple(seeds),
+        policy=policy.to_bytes(),
+        main_script=main_script,
+    )
+    crew = _crew(assignment, spider, clock)
+
+    def tell_policy(new: AddressPolicy) -> None:
+        spider.use_policy(new)
+        crew.tell_policy(new.to_bytes())
+
+    names = Names(resolver, policy, {host_of(url) for url in seeds}, tell_policy)
+    writer = Writer(catalog, stops.fail)
+    ledger = Ledger(
+        settings.crawl.concurrency,
+        _UNCOMMITTED_FACTOR * settings.crawl.concurrency,
+        settings.crawl.max_pages,
+        catalog.counts().pages,
+    )
+    spider.watch(resolver.fileno(), lambda: None)
+    spider.watch(writer.fileno(), lambda: None)
+    try:
+        yield Parts(
+            settings=settings,
+            clock=clock,
+            directory=workspace.directory,
+            spider=spider,
+            names=names,
+            urlserver=urlserver,
+            robots=RobotsDesk(spider, urlserver, settings, clock),
+            crew=crew,
+            writer=writer,
+            admission=Admission(settings.url, catalog.traps()),
+            recall=Recall(settings.urlserver, recovery.hosts, clock.monotonic(), clock.time()),
+            ledger=ledger,
+            stops=stops,
+            counts=catalog.counts(),
+        )
+    finally:
+        crew.kill()
+        writer.close()
+        spider.close()
+        resolver.close()
+
+
+def _crew(assignment: Assignment, spider: Spider, clock: Clock) -> Crew:
+    settings = assignment.settings
+    if settings.crawl.workers:
+        return ProcessCrew(
+            settings.crawl.workers,
+            assignment,
+            lambda descriptor: spider.watch(descriptor, lambda: None),
+            spider.unwatch,
+        )
+    store = WarcStore(Path(assignment.archive), "w0", settings.store, clock)
+    return LocalCrew(lambda send: Worker(assignment, spider, store, Watch.make(), clock, send))
+
+
+@contextlib.contextmanager
+def _signals(stops: Stops, spider: Spider) -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into an orderly stop, also while the loop waits."""
+    wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+
+    def drain() -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(wake)
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        del frame
+        (stops.interrupt if number == signal.SIGINT else stops.terminate)()
+        os.eventfd_write(wake, 1)
+
+    spider.watch(wake, drain)
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)
+        spider.unwatch(wake)
+        os.close(wake)

@@ -1,0 +1,107 @@
+"""What earlier runs knew of hosts, given to the URL server when URLs of theirs come up again.
+
+Politeness survives a restart: the stored moment before which a host may not be asked counts, and where the last
+run did not end by itself, a request may have gone out after that was stored, so the host is owed its whole
+interval from the start of this run. robots.txt files are used as long as they are fresh.
+"""
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from gossamer.catalog.catalog import HostClock, RobotsRecord
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.config.urlserver import UrlServerSettings
+from gossamer.crawl.robots import RobotsDesk
+from gossamer.messages import Due
+from gossamer.outcomes import Outcome, name_of, outcome_named
+from gossamer.url.parts import authority_of
+from gossamer.urlserver.urlserver import HostClock as Pace
+from gossamer.urlserver.urlserver import UrlServer
+
+_MAX_REMEMBERED: Final = 10_000
+
+
+class Recalled(Struct, frozen=True):
+    """What the catalog knows of hosts that have come up."""
+
+    clocks: list[HostClock]
+    robots: list[RobotsRecord]
+
+
+class Recall:
+    """Looks hosts and authorities up once, in the writer's thread; applies in the coordinator's."""
+
+    def __init__(
+        self, settings: UrlServerSettings, owed: Collection[str], began: float, began_wall: float
+    ) -> None:
+        self._gap = 1.0 / settings.host_per_second if settings.host_per_second else 0.0
+        self._owed = frozenset(owed)
+        self._began = began
+        self._began_wall = began_wall
+        self._seen: OrderedDict[str, None] = OrderedDict()
+
+    def read(self, catalog: SqliteCatalog, batch: Iterable[Due]) -> Recalled:
+        """Return what is stored about the hosts of a batch that have not come up before."""
+        recalled = Recalled([], [])
+        for due in batch:
+            if self._is_new(due.host):
+                clock = catalog.host_clock(due.host)
+                if clock is not None:
+                    recalled.clocks.append(clock)
+            authority = authority_of(due.url)
+            if self._is_new(authority):
+                record = catalog.robots(authority)
+                if record is not None:
+                    recalled.robots.append(record)
+        return recalled
+
+    def apply(self, recalled: Recalled, urlserver: UrlServer, desk: RobotsDesk, now: float) -> None:
+        """Tell the URL server."""
+        for record in recalled.robots:
+            desk.recall(record, now)
+        wall = self._began_wall + (now - self._began)
+        for clock in recalled.clocks:
+            wait = max(clock.next_allowed_at, clock.parked_until) - wall
+            if clock.host in self._owed:
+                interval = max(self._gap, clock.delay_seconds)
+                wait = max(wait, self._began + interval - now)
+            if wait > 0 or clock.failures_in_a_row:
+                urlserver.restore(
+                    clock.host,
+                    now,
+                    next_allowed_seconds=max(wait, 0.0),
+                    strikes=clock.failures_in_a_row,
+                    parked=outcome_named(clock.parked_reason) if clock.parked_reason else None,
+                    address=clock.address,
+                )
+
+    def _is_new(self, name: str) -> bool:
+        if name in self._seen:
+            self._seen.move_to_end(name)
+            return False
+        self._seen[name] = None
+        if len(self._seen) > _MAX_REMEMBERED:
+            self._seen.popitem(last=False)
+        return True
+
+
+def stored_clocks(paces: Iterable[Pace], wall: float) -> list[HostClock]:
+    """Return the URL server's clocks as the catalog keeps them."""
+    return [
+        HostClock(
+            host=pace.host,
+            next_allowed_at=wall + pace.next_allowed_seconds,
+            delay_seconds=pace.gap_seconds,
+            address=pace.address,
+            failures_in_a_row=pace.strikes,
+            parked_reason=_reason(pace.parked),
+        )
+        for pace in paces
+    ]
+
+
+def _reason(parked: Outcome | None) -> str:
+    return "" if parked is None else name_of(parked)

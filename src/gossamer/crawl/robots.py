@@ -1,0 +1,119 @@
+"""robots.txt: fetched for the URL server by the coordinator's own small spider (A12), and kept in the catalog.
+
+The bodies never pass through a worker or the store: rules belong to the URL server. Each fetch was let through
+by the URL server, so it counts in the limits of its host and address like a page.
+"""
+
+from msgspec.structs import replace
+
+from gossamer.catalog.catalog import RobotsRecord
+from gossamer.clock import Clock
+from gossamer.config.settings import Settings
+from gossamer.config.spider import SpiderSettings
+from gossamer.messages import Fetch, Kind, Visit
+from gossamer.outcomes import Outcome
+from gossamer.spider.spider import Spider
+from gossamer.urlserver.urlserver import FetchRobots, RobotsAnswer, RobotsRules, UrlServer
+
+
+class RobotsDesk:
+    """Sends for robots.txt files and takes in the answers."""
+
+    def __init__(self, spider: Spider, urlserver: UrlServer, settings: Settings, clock: Clock) -> None:
+        self._spider = spider
+        self._urlserver = urlserver
+        self._max_bytes = settings.urlserver.robots_max_bytes
+        self._clock = clock
+        self._out: dict[int, FetchRobots] = {}
+        self._records: list[RobotsRecord] = []
+        self._sitemaps: list[str] = []
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is still to come."""
+        return bool(self._out)
+
+    def ask(self, need: FetchRobots) -> None:
+        """Fetch a robots.txt now."""
+        self._out[need.trans_id] = need
+        self._spider.start(
+            Visit(
+                need.trans_id,
+                0,
+                need.address,
+                need.url,
+                kind=int(Kind.ROBOTS),
+                report_start=need.report_start,
+            )
+        )
+
+    def fetched(self, fetch: Fetch, now: float) -> None:
+        """Hand an answer to the URL server and note what is to be remembered of it."""
+        need = self._out.pop(fetch.visit.trans_id, None)
+        if need is None:
+            return
+        # One byte more than is used, so that the URL server sees that there was more.
+        body = fetch.body[: self._max_bytes + 1]
+        answer = RobotsAnswer(
+            fetch.outcome,
+            fetch.status,
+            body,
+            fetch.header("location"),
+            fetch.sent_at,
+            fetch.retry_after_seconds,
+            fetch.detail,
+        )
+        rules = self._urlserver.robots_answer(need.authority, answer, now)
+        if rules is not None:
+            self._note(need.authority, answer, rules, now)
+
+    def forget(self) -> None:
+        """Expect no more answers."""
+        self._out.clear()
+
+    def records(self) -> list[RobotsRecord]:
+        """Return what is to be stored since the last call."""
+        records, self._records = self._records, []
+        return records
+
+    def sitemaps(self) -> list[str]:
+        """Return the sitemaps named since the last call, as written."""
+        sitemaps, self._sitemaps = self._sitemaps, []
+        return sitemaps
+
+    def recall(self, record: RobotsRecord, now: float) -> None:
+        """Give the URL server a robots.txt of an earlier run."""
+        wall = self._clock.time()
+        since = record.unreachable_since
+        self._urlserver.restore_robots(
+            record.authority,
+            RobotsAnswer(Outcome(record.outcome), record.status, record.body, detail=record.detail),
+            age_seconds=max(0.0, wall - record.fetched_at),
+            now=now,
+            unreachable_seconds=None if since is None else max(0.0, wall - since),
+        )
+
+    def _note(self, authority: str, answer: RobotsAnswer, rules: RobotsRules, now: float) -> None:
+        wall = self._clock.time()
+        since = rules.unreachable_since
+        self._sitemaps.extend(rules.sitemaps)
+        self._records.append(
+            RobotsRecord(
+                authority=authority,
+                fetched_at=wall,
+                expires_at=wall + min(rules.expires_at - now, 86_400.0),
+                status=answer.status,
+                outcome=int(answer.outcome),
+                body=answer.body,
+                crawl_delay=rules.crawl_delay or None,
+                unreachable_since=None if since is None else wall - (now - since),
+                failures=rules.failures,
+                detail=rules.detail,
+            )
+        )
+
+
+def robots_spider_settings(settings: Settings) -> SpiderSettings:
+    """Return the spider's settings with the size limit of robots.txt."""
+    limit = settings.urlserver.robots_max_bytes + 1
+    return replace(settings.spider, max_doc_bytes=limit, max_wire_bytes=limit)

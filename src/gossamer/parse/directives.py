@@ -1,0 +1,91 @@
+"""What a page or its header says to robots, and where it sends its readers on."""
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+AGENT_NAME: Final = "gossamer"
+IMMEDIATE_SECONDS: Final = 10.0
+"""A refresh within this time is a redirect; a slower one is a link (S4.23)."""
+
+_LOOKED_AT: Final = 8_192
+# Directives whose own form has a colon, so that what stands before it is no agent.
+_WITH_VALUE: Final = frozenset(
+    ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+)
+# HTML standard, "shared declarative refresh steps".
+_REFRESH: Final = re.compile(
+    r"[\t\n\f\r ]*(?:(\d{1,9})\d*|(?=\.))[\d.]*"
+    r"(?:[\t\n\f\r ]*[;,]|(?=[\t\n\f\r ])|$)[\t\n\f\r ]*(.*)",
+    re.DOTALL,
+)
+_REFRESH_URL: Final = re.compile(r"url[\t\n\f\r ]*=[\t\n\f\r ]*(.*)", re.IGNORECASE | re.DOTALL)
+
+
+class Robots(NamedTuple):
+    """What robots are asked not to do."""
+
+    nofollow: bool = False
+    noindex: bool = False
+
+
+class Refresh(NamedTuple):
+    """A page that sends its reader on."""
+
+    seconds: float
+    reference: str
+
+    @property
+    def is_immediate(self) -> bool:
+        """Whether it amounts to a redirect."""
+        return self.seconds <= IMMEDIATE_SECONDS
+
+
+def robots_in_meta(contents: Iterable[str]) -> Robots:
+    """Return the union of the contents of all robots meta elements that concern us."""
+    words = {
+        word.strip().lower() for content in contents for word in content[:_LOOKED_AT].split(",")
+    }
+    return _robots(words)
+
+
+def robots_in_headers(headers: Iterable[tuple[str, str]]) -> Robots:
+    """Return the union of all X-Robots-Tag headers that concern us (names in lower case)."""
+    words: set[str] = set()
+    for name, value in headers:
+        if name == "x-robots-tag":
+            words |= _words_for_us(value[:_LOOKED_AT])
+    return _robots(words) if words else Robots()
+
+
+def refresh_in(content: str) -> Refresh | None:
+    """Return delay and reference of a refresh; None if it has no reference (a reload)."""
+    found = _REFRESH.match(content[:_LOOKED_AT])
+    if not found:
+        return None
+    rest = found[2]
+    named = _REFRESH_URL.match(rest)
+    if named:
+        rest = named[1]
+    if rest[:1] in ("'", '"') and rest:
+        rest = rest[1:].partition(rest[0])[0]
+    rest = rest.strip("\t\n\f\r ")
+    return Refresh(float(found[1] or 0), rest) if rest else None
+
+
+def _words_for_us(value: str) -> set[str]:
+    words: set[str] = set()
+    for_us = True
+    for part in value.lower().split(","):
+        before, colon, after = part.partition(":")
+        if colon and before.strip() not in _WITH_VALUE:
+            for_us = before.strip() == AGENT_NAME
+            part = after  # noqa: PLW2901 -- the rest of the part is a directive like the others
+        if for_us:
+            words.add(part.strip())
+    return words
+
+
+def _robots(words: set[str]) -> Robots:
+    none = "none" in words
+    return Robots(none or "nofollow" in words, none or "noindex" in words)

@@ -1,0 +1,217 @@
+"""HTML by the browser standard: links, assets, title, directives, fingerprint.
+
+Theory of operation: nearly all references of a page are plain `a href`. These are read as bare
+strings with one XPath; then those elements are dissolved, so that the general search for
+URL-bearing places, which makes an object for each, meets only the few that are left. Queries by tag
+name go before that, because they share one index that the first change of the tree discards.
+"""
+
+from collections import Counter
+from typing import Final, cast
+
+from turbohtml import Document as Tree
+from turbohtml import Element, HTMLParseError, Namespace, parse
+from turbohtml import Link as Place
+
+from gossamer.config.parse import ParseSettings
+from gossamer.messages import Page
+from gossamer.outcomes import Outcome
+from gossamer.parse.css import kind_in_style, references_in
+from gossamer.parse.directives import (
+    AGENT_NAME,
+    Refresh,
+    Robots,
+    refresh_in,
+    robots_in_meta,
+)
+from gossamer.parse.flood import cut_flood
+from gossamer.parse.places import add_place, text_of, words_of
+from gossamer.parse.references import Joiner, References
+from gossamer.parse.similarity import fingerprint
+
+MAX_TITLE: Final = 512
+_TITLE_LOOKED_AT: Final = 8_192
+_ROBOTS_NAMES: Final = frozenset(("robots", AGENT_NAME))
+_METAS: Final = f"meta:is([name=robots i], [name={AGENT_NAME} i], [http-equiv=refresh i])"
+_PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [xlink\:href])"
+
+
+def understand_html(
+    body: bytes,
+    charset: str,
+    url: str,
+    settings: ParseSettings,
+    joiner: Joiner,
+    *,
+    refresh_header: str = "",
+) -> Page:
+    """Return what a page says; `charset` is the label of the HTTP header."""
+    notes: list[str] = []
+    if len(body) > settings.max_bytes:
+        notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")
+        body = body[: settings.max_bytes]
+    body, note = cut_flood(body, charset)
+    if note:
+        notes.append(note)
+    try:
+        tree = _tree(body, charset)
+    except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
+        return Page(outcome=Outcome.PARSE_FAILED, detail=f"cannot be parsed as HTML: {error}")
+    return _Reader(tree, url, settings, joiner, notes).page(refresh_header)
+
+
+def _tree(body: bytes, charset: str) -> Tree:
+    """Parse; a charset label that the Encoding standard does not know counts as none."""
+    if charset:
+        try:
+            return parse(
+                body, positions=False, encoding=charset, allow_declarative_shadow_roots=False
+            )
+        except LookupError:
+            pass
+    return parse(body, positions=False, allow_declarative_shadow_roots=False)
+
+
+class _Reader:
+    """Reads one tree, once, in the order in which it can be read cheaply."""
+
+    def __init__(
+        self, tree: Tree, url: str, settings: ParseSettings, joiner: Joiner, notes: list[str]
+    ) -> None:
+        self._tree = tree
+        self._url = url
+        self._settings = settings
+        self._notes = notes
+        self._references = References(
+            self._base_url(joiner),
+            joiner,
+            settings.max_links,
+            obey_nofollow=settings.obey_robots_meta,
+        )
+        self._refresh: str | None = None
+
+    def page(self, refresh_header: str) -> Page:
+        """Return the page; the tree is used up."""
+        tree, references, settings = self._tree, self._references, self._settings
+        title = self._title()
+        hrefs = cast("list[str]", tree.xpath("//a/@href"))
+        unseen = tree.select("script") + tree.select("style")
+        if refresh_header:
+            self._send_on(refresh_in(refresh_header), immediately=True)
+        robots = self._read_metas()
+        self._read_rare_places()
+        self._read_styles(unseen)
+        tree.strip_tags(_PLAIN_LINK)
+        self._read_links(hrefs)
+        simhash = self._fingerprint(unseen) if settings.near_duplicates else None
+        links, assets = references.links(), references.assets()
+        notes = self._notes + references.notes()
+        return Page(
+            charset=tree.encoding or "",
+            title=title,
+            links=links,
+            assets=assets,
+            canonical=next((link.url for link in links if link.kind == "canonical"), None),
+            refresh=self._refresh,
+            nofollow=robots.nofollow and settings.obey_robots_meta,
+            noindex=robots.noindex,
+            simhash=simhash,
+            outcome=Outcome.PARSE_TRUNCATED if notes else Outcome.OK,
+            detail="; ".join(notes),
+        )
+
+    def _base_url(self, joiner: Joiner) -> str:
+        """Return the first usable base element's URL, else the page's own."""
+        for element in self._tree.select("base"):
+            href = text_of(element, "href")
+            if href:
+                return joiner.join(self._url, href) or self._url
+        return self._url
+
+    def _title(self) -> str:
+        for element in self._tree.select("title"):
+            if element.namespace is Namespace.HTML:
+                return " ".join(element.text[:_TITLE_LOOKED_AT].split())[:MAX_TITLE]
+        return ""
+
+    def _read_metas(self) -> Robots:
+        """Read the meta elements: what they ask of robots, and a refresh."""
+        robots: list[str] = []
+        for element in self._tree.select(_METAS):
+            if text_of(element, "name").lower() in _ROBOTS_NAMES:
+                robots.append(text_of(element, "content"))
+            else:
+                # Inside noscript it is for readers without script, who often get less.
+                hidden = getattr(element.parent, "tag", "") == "noscript"
+                self._send_on(refresh_in(text_of(element, "content")), immediately=not hidden)
+        return robots_in_meta(robots)
+
+    def _send_on(self, refresh: Refresh | None, *, immediately: bool) -> None:
+        if refresh is None:
+            return
+        if not (immediately and refresh.is_immediate and self._refresh is None):
+            self._references.add_link(refresh.reference, "refresh")
+            return
+        target = self._references.resolve(refresh.reference)
+        # A page that reloads itself is not a redirect.
+        if target != self._url:
+            self._refresh = target
+
+    def _read_rare_places(self) -> None:
+        """Read the places that turbohtml's search does not know."""
+        tree, references = self._tree, self._references
+        for tag in ("applet", "object"):
+            for element in tree.select(tag):
+                references.add_asset(text_of(element, "codebase"), "other")
+        for element in tree.select("command"):
+            references.add_asset(text_of(element, "icon"), "img")
+        root = tree.root
+        if root is not None:
+            references.add_asset(text_of(root, "manifest"), "other")
+        for element in tree.select("head")[:1]:
+            references.add_link(text_of(element, "profile"), "profile")
+
+    def _read_styles(self, elements: list[Element]) -> None:
+        """Read style blocks; those of SVG, which may be nested, come with the other places."""
+        for element in elements:
+            if element.tag == "style" and element.namespace is Namespace.HTML:
+                for reference, kind in references_in(element.text):
+                    self._references.add_asset(reference, kind)
+
+    def _read_links(self, hrefs: list[str]) -> None:
+        """Read the plain links (already at hand), then all other places."""
+        references = self._references
+        others = self._tree.links()
+        refused = _refused(others)
+        if refused:
+            counts = Counter(hrefs)
+            counts.subtract(refused)
+            references.add_links((href for href, count in counts.items() if count > 0), "a")
+            references.add_links(refused, "a", nofollow=True)
+        else:
+            references.add_links(hrefs, "a")
+        for element, attribute, reference in others:
+            tag = element.tag
+            if attribute is None:
+                if element.namespace is not Namespace.HTML:
+                    references.add_asset(reference, kind_in_style(reference))
+                continue
+            if tag in ("base", "meta") or (tag == "a" and attribute == "href"):
+                continue
+            add_place(references, element, attribute, reference)
+            if tag in ("img", "object", "input") and attribute != "usemap":
+                references.add_link(text_of(element, "usemap"), "usemap")
+
+    def _fingerprint(self, unseen: list[Element]) -> int | None:
+        for element in unseen:
+            element.clear()
+        return fingerprint(self._tree.text)
+
+
+def _refused(places: list[Place]) -> list[str]:
+    """Return the hrefs of `a` elements that ask not to be followed."""
+    return [
+        text_of(element, "href")
+        for element, attribute, _ in places
+        if attribute == "href" and element.tag == "a" and "nofollow" in words_of(element, "rel")
+    ]

@@ -1,0 +1,93 @@
+"""A document becomes a page: one dispatch on its content type."""
+
+import zlib
+from typing import Final
+
+from msgspec.structs import replace
+
+from gossamer.config.parse import ParseSettings
+from gossamer.messages import Document, Kind, Page
+from gossamer.outcomes import Outcome
+from gossamer.parse.css import references_in
+from gossamer.parse.directives import robots_in_headers
+from gossamer.parse.html import understand_html
+from gossamer.parse.references import Joiner, References
+from gossamer.parse.sitemap import understand_sitemap
+from gossamer.parse.sniff import (
+    CSS,
+    GZIP,
+    HTML,
+    SITEMAP_ROOTS,
+    XHTML,
+    claimed_by,
+    content_type_of,
+    root_of,
+)
+
+_PEEK: Final = 4_096
+
+
+def understand(document: Document, settings: ParseSettings, joiner: Joiner) -> Page:
+    """Return what a document says; whatever its bytes are, this does not raise."""
+    fetch = document.fetch
+    claimed, charset = claimed_by(fetch.header("content-type"))
+    content_type = content_type_of(claimed, fetch.body)
+    page = _dispatch(document, content_type, charset, settings, joiner)
+    robots = robots_in_headers(fetch.headers)
+    detail = page.detail
+    if claimed and claimed != content_type:
+        detail = f"labelled {claimed}; {detail}" if detail else f"labelled {claimed}"
+    return replace(
+        page,
+        content_type=content_type,
+        nofollow=page.nofollow or (robots.nofollow and settings.obey_robots_meta),
+        noindex=page.noindex or robots.noindex,
+        detail=detail,
+    )
+
+
+def _dispatch(
+    document: Document, content_type: str, charset: str, settings: ParseSettings, joiner: Joiner
+) -> Page:
+    fetch = document.fetch
+    body, url = fetch.body, fetch.visit.url
+    if content_type in (HTML, XHTML):
+        refresh = fetch.header("refresh") or ""
+        return understand_html(body, charset, url, settings, joiner, refresh_header=refresh)
+    if fetch.visit.kind == Kind.SITEMAP or _may_be_sitemap(content_type, body):
+        return understand_sitemap(body, url, settings, joiner)
+    if content_type == CSS:
+        return _understand_css(body, url, settings, joiner)
+    return Page()
+
+
+def _may_be_sitemap(content_type: str, body: bytes) -> bool:
+    """Tell a sitemap or feed by its root element, also when it is packed."""
+    if content_type == GZIP:
+        try:
+            start = zlib.decompressobj(wbits=31).decompress(body[:_PEEK], _PEEK)
+        except zlib.error:
+            return False
+        return root_of(start.lstrip()) in SITEMAP_ROOTS
+    if content_type.endswith(("/xml", "+xml")):
+        # No root in sight means a document type with declarations: the reader will say so.
+        return root_of(body[:_PEEK].lstrip(b"\xef\xbb\xbf\t\n\r ")) in (*SITEMAP_ROOTS, b"")
+    return False
+
+
+def _understand_css(body: bytes, url: str, settings: ParseSettings, joiner: Joiner) -> Page:
+    references = References(url, joiner, settings.max_links)
+    # What matters of a style sheet is ASCII in every encoding it may have, but for UTF-16.
+    wide = body[:2] in (b"\xff\xfe", b"\xfe\xff")
+    sheet = body[: settings.max_bytes].decode("utf-16" if wide else "utf-8", "replace")
+    for reference, kind in references_in(sheet):
+        references.add_asset(reference, kind)
+    notes = references.notes()
+    if len(body) > settings.max_bytes:
+        notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")
+    return Page(
+        charset="UTF-16LE" if wide else "UTF-8",
+        assets=references.assets(),
+        outcome=Outcome.PARSE_TRUNCATED if notes else Outcome.OK,
+        detail="; ".join(notes),
+    )

@@ -1,0 +1,217 @@
+"""The places of a page that carry a URL, and what each refers to: another page, or an asset.
+
+Requirements 3b lists the places. Kinds of assets: img, css, js, video, audio, font, iframe, other.
+"""
+
+from typing import Final
+
+from turbohtml import Element, Namespace
+
+from gossamer.parse.css import kind_in_style
+from gossamer.parse.references import References
+
+# (element, attribute) -> kind, for references to pages.
+LINK_PLACES: Final = {
+    ("a", "href"): "a",
+    ("a", "xlink:href"): "a",
+    ("area", "href"): "area",
+    ("frame", "src"): "frame",
+    ("frame", "longdesc"): "longdesc",
+    ("iframe", "src"): "iframe",
+    ("iframe", "longdesc"): "longdesc",
+    ("img", "longdesc"): "longdesc",
+    ("portal", "src"): "iframe",
+    ("blockquote", "cite"): "cite",
+    ("del", "cite"): "cite",
+    ("ins", "cite"): "cite",
+    ("q", "cite"): "cite",
+    ("head", "profile"): "profile",
+}
+# (element, attribute) -> kind, for what a page needs to be shown.
+ASSET_PLACES: Final = {
+    ("a", "ping"): "other",
+    ("area", "ping"): "other",
+    ("audio", "src"): "audio",
+    ("bgsound", "src"): "audio",
+    ("feimage", "href"): "img",
+    ("feImage", "href"): "img",
+    ("feImage", "xlink:href"): "img",
+    ("iframe", "src"): "iframe",
+    ("image", "href"): "img",
+    ("image", "xlink:href"): "img",
+    ("img", "src"): "img",
+    ("img", "srcset"): "img",
+    ("input", "src"): "img",
+    ("link", "imagesrcset"): "img",
+    ("portal", "src"): "iframe",
+    ("script", "href"): "js",
+    ("script", "src"): "js",
+    ("script", "xlink:href"): "js",
+    ("source", "srcset"): "img",
+    ("track", "src"): "other",
+    ("use", "href"): "img",
+    ("use", "xlink:href"): "img",
+    ("video", "poster"): "img",
+    ("video", "src"): "video",
+}
+# Any element: attribute -> asset kind.
+_ASSET_ATTRIBUTES: Final = {
+    "background": "img",
+    "archive": "other",
+    "src": "other",
+    "href": "other",
+}
+# The rel of a link element decides; the first of its words that is found here.
+_ASSET_RELS: Final = {
+    "stylesheet": "css",
+    "modulepreload": "js",
+    "icon": "img",
+    "mask-icon": "img",
+    "apple-touch-icon": "img",
+    "apple-touch-icon-precomposed": "img",
+    "apple-touch-startup-image": "img",
+    "fluid-icon": "img",
+    "image_src": "img",
+    "manifest": "other",
+    "search": "other",
+    "edituri": "other",
+    "wlwmanifest": "other",
+    "pingback": "other",
+    "webmention": "other",
+}
+_LINK_RELS: Final = {
+    "canonical": "canonical",
+    "next": "next",
+    "prev": "prev",
+    "previous": "prev",
+    "alternate": "alternate",
+}
+# These name a server, not something on it.
+_NO_REFERENCE_RELS: Final = frozenset(("dns-prefetch", "preconnect"))
+_PRELOADS: Final = frozenset(("preload", "prefetch", "prerender", "subresource"))
+_PRELOADED: Final = {
+    "style": "css",
+    "script": "js",
+    "worker": "js",
+    "image": "img",
+    "font": "font",
+    "video": "video",
+    "audio": "audio",
+}
+_FEED_TYPES: Final = frozenset(
+    ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
+)
+# How far above a button its form is looked for: the climb must not cost more than the page.
+_FORM_HEIGHT: Final = 32
+_MEDIA: Final = {"image": "img", "video": "video", "audio": "audio"}
+
+
+def add_place(references: References, element: Element, attribute: str, reference: str) -> None:
+    """Add what one URL-bearing place refers to, as a link or an asset or both."""
+    tag = element.tag
+    place = (tag, attribute)
+    if place in ASSET_PLACES and place not in LINK_PLACES:
+        references.add_asset(reference, ASSET_PLACES[place])
+    elif attribute == "style":
+        references.add_asset(reference, kind_in_style(reference))
+    elif tag == "link" and attribute == "href":
+        _add_link_element(references, element, reference)
+    elif attribute == "formaction":
+        _add_form_action(references, element, reference)
+    elif tag == "source" and attribute == "src":
+        references.add_asset(reference, _parent_medium(element))
+    elif tag in ("object", "embed", "applet"):
+        _add_embedded(references, element, reference)
+    else:
+        _add_by_table(references, element, attribute, reference)
+
+
+def _add_link_element(references: References, element: Element, reference: str) -> None:
+    """Add the target of a link element, by its rel."""
+    words = words_of(element, "rel")
+    if "stylesheet" in words:
+        references.add_asset(reference, "css")
+        return
+    for word in words:
+        if word in _LINK_RELS:
+            kind = _LINK_RELS[word]
+            if kind == "alternate" and text_of(element, "type").strip().lower() in _FEED_TYPES:
+                kind = "feed"
+            references.add_link(reference, kind)
+            return
+        if word in _ASSET_RELS:
+            references.add_asset(reference, _ASSET_RELS[word])
+            return
+        if word in _PRELOADS:
+            _add_preloaded(references, element, reference)
+            return
+        if word in _NO_REFERENCE_RELS:
+            return
+    references.add_link(reference, "link")
+
+
+def words_of(element: Element, attribute: str) -> list[str]:
+    """Return the words of an attribute in lower case; a list of thousands is nobody's intention."""
+    return text_of(element, attribute)[:1_024].lower().split()
+
+
+def text_of(element: Element, attribute: str) -> str:
+    """Return the value of an attribute, "" if it is not there."""
+    return element.attr(attribute) or ""
+
+
+def _add_preloaded(references: References, element: Element, reference: str) -> None:
+    purpose = text_of(element, "as").strip().lower()
+    if purpose in ("", "document"):
+        references.add_link(reference, "prefetch")
+    else:
+        references.add_asset(reference, _PRELOADED.get(purpose, "other"))
+
+
+def _add_form_action(references: References, element: Element, reference: str) -> None:
+    """A form that is sent by POST names no page that could be fetched."""
+    method = text_of(element, "formmethod") or _method_of_form(element)
+    if method.strip().lower() in ("", "get"):
+        references.add_link(reference, "formaction")
+
+
+def _method_of_form(element: Element) -> str:
+    parent = element.parent
+    for _ in range(_FORM_HEIGHT):
+        if not isinstance(parent, Element):
+            break
+        if parent.tag == "form":
+            return text_of(parent, "method")
+        parent = parent.parent
+    return ""
+
+
+def _parent_medium(element: Element) -> str:
+    parent = element.parent
+    tag = parent.tag if isinstance(parent, Element) else ""
+    return {"video": "video", "audio": "audio", "picture": "img"}.get(tag, "other")
+
+
+def _add_embedded(references: References, element: Element, reference: str) -> None:
+    """The codebase of an object is the base of its other references (HTML 4, section 13.3)."""
+    codebase = text_of(element, "codebase")
+    base = references.resolve(codebase) if codebase else None
+    kind = text_of(element, "type").strip().lower()
+    references.add_asset(reference, _MEDIA.get(kind.partition("/")[0], "other"), base=base)
+    if kind in ("text/html", "application/xhtml+xml"):
+        references.add_link(reference, element.tag)
+
+
+def _add_by_table(references: References, element: Element, attribute: str, reference: str) -> None:
+    place = (element.tag, attribute)
+    link = LINK_PLACES.get(place)
+    asset = ASSET_PLACES.get(place)
+    if link is None and asset is None:
+        if element.namespace is Namespace.MATHML:
+            link = "a"
+        else:
+            asset = _ASSET_ATTRIBUTES.get(attribute)
+    if link is not None:
+        references.add_link(reference, link, nofollow="nofollow" in words_of(element, "rel"))
+    if asset is not None:
+        references.add_asset(reference, asset)

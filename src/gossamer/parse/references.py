@@ -1,0 +1,137 @@
+"""The references of one document: joined, de-duplicated, limited."""
+
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from gossamer.messages import Link
+
+# No canonical URL may be longer (`[url] max_bytes`), so a longer reference is not even joined.
+MAX_REFERENCE: Final = 65_535
+# A reference that is only a fragment names this page; the other schemes never name a page.
+_NOT_ELSEWHERE: Final = ("#", "data:", "javascript:", "mailto:", "tel:", "about:", "blob:")
+
+
+class Joiner(Protocol):
+    """Resolves references against a base URL; gossamer.url.canonical has the real one."""
+
+    def join(self, base: str, href: str, /) -> str | None:
+        """Return the canonical absolute URL, or None if there is no http(s) URL in it."""
+        ...
+
+    def join_all(self, base: str, hrefs: Iterable[str], /) -> list[str | None]:
+        """Return what `join` returns for each reference."""
+        ...
+
+
+class References:
+    """Collects links and assets as written, and joins each distinct one once."""
+
+    __slots__ = (
+        "_assets",
+        "_base",
+        "_joiner",
+        "_joins_left",
+        "_limit",
+        "_links",
+        "_obeys",
+        "_resolved",
+        "dropped",
+    )
+
+    def __init__(
+        self, base: str, joiner: Joiner, limit: int, *, obey_nofollow: bool = True
+    ) -> None:
+        self._base = base
+        self._obeys = obey_nofollow
+        self._joiner = joiner
+        self._limit = self._joins_left = limit
+        # kind -> reference without fragment -> whether it asks not to be followed
+        self._links: dict[str, dict[str, bool]] = {}
+        self._assets: dict[str, dict[str, bool]] = {}
+        self._resolved: dict[tuple[str, str], str | None] = {}
+        self.dropped = 0
+        """How many distinct references were over the limit."""
+
+    def add_link(self, href: str, kind: str, *, nofollow: bool = False) -> None:
+        """Add a reference to a page."""
+        if href and not href.startswith(_NOT_ELSEWHERE):
+            table = self._links.setdefault(kind, {})
+            bare = href.partition("#")[0]
+            table[bare] = nofollow and self._obeys and table.get(bare, True)
+
+    def add_links(self, hrefs: Iterable[str], kind: str, *, nofollow: bool = False) -> None:
+        """Add many references of one kind: the hot path."""
+        nofollow = nofollow and self._obeys
+        fresh = dict.fromkeys([href.partition("#")[0] for href in hrefs], nofollow)
+        known = self._links.setdefault(kind, fresh)
+        if known is not fresh:
+            for bare in fresh:
+                known[bare] = nofollow and known.get(bare, True)
+
+    def add_asset(self, href: str, kind: str, *, base: str | None = None) -> None:
+        """Add a reference to something the page needs."""
+        if href and not href.startswith(_NOT_ELSEWHERE):
+            if base is not None:
+                href = self._join(base, href) or ""
+            self._assets.setdefault(kind, {})[href.partition("#")[0]] = False
+
+    def resolve(self, href: str) -> str | None:
+        """Return the URL of a reference without adding it."""
+        if not href or href.startswith(_NOT_ELSEWHERE):
+            return None
+        return self._join(self._base, href.partition("#")[0])
+
+    def links(self) -> tuple[Link, ...]:
+        """Return the references to other pages, kind by kind in the order of appearance."""
+        return self._joined(self._links)
+
+    def assets(self) -> tuple[Link, ...]:
+        """Return what the page needs to be shown, kind by kind in the order of appearance."""
+        return self._joined(self._assets)
+
+    def notes(self) -> list[str]:
+        """Return what is to be said about references that were left out."""
+        if not self.dropped:
+            return []
+        return [f"{self.dropped} references over the limit of {self._limit} were dropped"]
+
+    def _joined(self, tables: dict[str, dict[str, bool]]) -> tuple[Link, ...]:
+        found: list[Link] = []
+        for kind, table in tables.items():
+            hrefs = self._within_limit(table)
+            urls = self._joiner.join_all(self._base, hrefs)
+            if True in table.values():
+                found += _partly_refused(
+                    kind, zip(urls, map(table.__getitem__, hrefs), strict=True)
+                )
+            else:
+                found += [Link(url, kind) for url in dict.fromkeys(urls) if url is not None]
+        return tuple(found)
+
+    def _within_limit(self, table: dict[str, bool]) -> list[str]:
+        hrefs = [href for href in table if 0 < len(href) <= MAX_REFERENCE]
+        if len(hrefs) > self._joins_left:
+            self.dropped += len(hrefs) - self._joins_left
+            del hrefs[self._joins_left :]
+        self._joins_left -= len(hrefs)
+        return hrefs
+
+    def _join(self, base: str, href: str) -> str | None:
+        key = (base, href)
+        if key in self._resolved:
+            return self._resolved[key]
+        if self._joins_left <= 0 or len(href) > MAX_REFERENCE:
+            self.dropped += 1
+            return None
+        self._joins_left -= 1
+        self._resolved[key] = url = self._joiner.join(base, href)
+        return url
+
+
+def _partly_refused(kind: str, targets: Iterable[tuple[str | None, bool]]) -> list[Link]:
+    """One place that may be followed is enough for a URL to be followed."""
+    refused: dict[str, bool] = {}
+    for url, nofollow in targets:
+        if url is not None:
+            refused[url] = nofollow and refused.get(url, True)
+    return [Link(url, kind, nofollow) for url, nofollow in refused.items()]

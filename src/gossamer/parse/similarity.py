@@ -1,0 +1,78 @@
+"""A fingerprint by which pages with nearly the same text are recognised.
+
+Theory of operation: the text is cut into clauses, at line ends and at the marks that end sentences.
+Each clause picks, by its checksum, a row that says plus to some of 64 lanes, minus to others and
+nothing to most. The rows are added up, and the fingerprint (a simhash) says which lanes ended above
+zero. An edit changes few clauses, so few bits; texts that do not share nearly all of their clauses
+are far apart. Rows are integers with 16 bits for each lane: adding two is one addition, not 64.
+
+Eight lanes to a row are a balance. With all 64, as is usual, a single edited word makes one page in
+ten look different; with one, many short pages of the same site look alike.
+"""
+
+from hashlib import shake_128
+from typing import Final
+
+from xxhash import xxh3_64_digest
+
+MAX_DISTANCE: Final = 3
+"""Fingerprints that differ in at most so many bits are near duplicates."""
+MIN_CLAUSES: Final = 16
+MAX_TEXT: Final = 65_536
+"""Characters looked at."""
+
+_LANES: Final = 64
+_LANE_BITS: Final = 16
+_LANE_BYTES: Final = _LANES * _LANE_BITS // 8
+_LANES_OF_A_ROW: Final = 8
+_ROWS: Final = 256
+_MAX_CLAUSES: Final = 32_000  # a lane must be able to count them twice
+_EVERY_LANE: Final = sum(1 << (_LANE_BITS * lane) for lane in range(_LANES))
+# White space inside a clause does not count.
+_SPACE: Final = b" \t"
+_CUT: Final = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ.;!?", b"abcdefghijklmnopqrstuvwxyz\n\n\n\n"
+)
+_WIDE_CUT: Final = ("\u3002", "\uff0c", "\uff1b", "\uff01", "\uff1f")
+_TOP_BITS: Final = bytes(ord("1") if value & 0x80 else ord("0") for value in range(256))
+
+
+def fingerprint(text: str) -> int | None:
+    """Return the 64-bit simhash of a text; None if there is too little of it to compare."""
+    text = text[:MAX_TEXT]
+    if not text.isascii():
+        for mark in _WIDE_CUT:
+            text = text.replace(mark, "\n")
+    clauses = text.encode("utf-8", "replace").translate(_CUT, _SPACE).split()
+    if len(clauses) < MIN_CLAUSES:
+        return None
+    del clauses[_MAX_CLAUSES:]
+    table = _TABLE
+    total = sum([table[xxh3_64_digest(clause)[0]] for clause in clauses])
+    # A lane at zero has counted the clauses; raised by this, its top bit says "above zero".
+    total += _EVERY_LANE * (0x7FFF - len(clauses))
+    return int(total.to_bytes(_LANE_BYTES, "big")[::2].translate(_TOP_BITS), 2)
+
+
+def distance(one: int, other: int) -> int:
+    """Return in how many bits two fingerprints differ."""
+    return (one ^ other).bit_count()
+
+
+def _make_rows() -> tuple[int, ...]:
+    """Return the rows: minus is 0, nothing 1, plus 2. Stored fingerprints depend on them."""
+    noise = shake_128(b"gossamer simhash 1").digest(_ROWS * _LANES)
+    rows = []
+    for number in range(_ROWS // 2):
+        order = noise[number * _LANES : (number + 1) * _LANES]
+        lanes = sorted(range(_LANES), key=lambda lane: (order[lane], lane))[:_LANES_OF_A_ROW]
+        row = 0
+        for lane in lanes:
+            sign = 1 if noise[_ROWS // 2 * _LANES + number * _LANES + lane] & 1 else -1
+            row += sign << (_LANE_BITS * lane)
+        rows.append(row)
+    # Each row has its opposite, so that what all texts have in common cancels out.
+    return tuple(_EVERY_LANE + row for row in (*rows, *(-row for row in rows)))
+
+
+_TABLE: Final = _make_rows()

@@ -1,0 +1,231 @@
+"""Sitemaps: urlset, sitemapindex, gzip, plain text; feeds are read as if they were one.
+
+Entities, document types with declarations of their own and anything outside the file are refused,
+so that no input makes the reader expand, open or fetch anything.
+"""
+
+import re
+import zlib
+from typing import Final
+from xml.parsers import expat
+
+from gossamer.config.parse import ParseSettings
+from gossamer.messages import Link, Page
+from gossamer.outcomes import Outcome
+from gossamer.parse.references import MAX_REFERENCE, Joiner
+from gossamer.parse.sniff import SITEMAP_ROOTS
+
+ENTRY: Final = "sitemap_entry"
+INDEX: Final = "sitemap"
+_PIECE: Final = 65_536
+_PACKED_PIECE: Final = 4_096
+_BARE_AMPERSAND: Final = re.compile(
+    r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)"
+)
+_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_DECLARATION: Final = re.compile(r"<\?xml[^>]{0,512}\?>")
+_TEXT_ENTRY: Final = re.compile(
+    rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t]{0,64}(https?://\S{1,65535})", re.IGNORECASE
+)
+_MAX_DEPTH: Final = 64
+_ROOT_NAMES: Final = frozenset(root.decode() for root in SITEMAP_ROOTS)
+# (parent, element) -> kind, for references that are the text of an element.
+_TEXT_PLACES: Final = {
+    ("url", "loc"): ENTRY,
+    ("sitemap", "loc"): INDEX,
+    ("item", "link"): ENTRY,
+}
+
+
+def understand_sitemap(body: bytes, url: str, settings: ParseSettings, joiner: Joiner) -> Page:
+    """Return the entries of a sitemap as links, or those of an index as sitemap URLs."""
+    notes: list[str] = []
+    if body[:2] == b"\x1f\x8b":
+        try:
+            body, complete = unpack(body, settings.max_sitemap_bytes)
+        except ValueError as error:
+            return Page(outcome=Outcome.PARSE_FAILED, detail=str(error))
+        if not complete:
+            notes.append("the gzip file ends early")
+    elif len(body) > settings.max_sitemap_bytes:
+        notes.append(f"only the first {settings.max_sitemap_bytes} of {len(body)} bytes were read")
+        body = body[: settings.max_sitemap_bytes]
+    if body.lstrip(b"\xef\xbb\xbf\xff\xfe\0\t\n\r ")[:1] == b"<":
+        return _from_xml(body, url, settings, joiner, notes)
+    return _from_text(body, url, settings, joiner, notes)
+
+
+def unpack(body: bytes, limit: int) -> tuple[bytes, bool]:
+    """Return gzip unpacked, and whether it is complete; ValueError for a bomb or no gzip."""
+    pieces: list[bytes] = []
+    size = 0
+    decoder = zlib.decompressobj(wbits=31)
+    for start in range(0, len(body), _PACKED_PIECE):
+        packed = body[start : start + _PACKED_PIECE]
+        while packed:
+            if decoder.eof:
+                decoder = zlib.decompressobj(wbits=31)
+            try:
+                piece = decoder.decompress(packed, limit - size + 1)
+            except zlib.error as error:
+                if size:
+                    return b"".join(pieces), False
+                raise ValueError(f"cannot be unpacked: {error}") from error
+            pieces.append(piece)
+            size += len(piece)
+            if size > limit:
+                raise ValueError(f"unpacks to more than {limit} bytes")
+            packed = decoder.unused_data
+    unpacked = b"".join(pieces)
+    if unpacked[:2] == b"\x1f\x8b":
+        raise ValueError("is gzip inside gzip")
+    return unpacked, decoder.eof
+
+
+def _from_text(
+    body: bytes, url: str, settings: ParseSettings, joiner: Joiner, notes: list[str]
+) -> Page:
+    if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        body = body.decode("utf-16", "replace").encode("utf-8", "replace")
+    entries: dict[tuple[str, str], None] = {}
+    for found in _TEXT_ENTRY.finditer(body):
+        if len(entries) >= settings.max_sitemap_urls:
+            notes.append(f"entries beyond {settings.max_sitemap_urls} were dropped")
+            break
+        entries[found[1].decode("utf-8", "replace"), ENTRY] = None
+    if not entries:
+        notes.append("has no line with a URL")
+    return _page(entries, url, joiner, notes)
+
+
+def _from_xml(
+    body: bytes, url: str, settings: ParseSettings, joiner: Joiner, notes: list[str]
+) -> Page:
+    scan = _Scan(settings.max_sitemap_urls)
+    fault = scan.read(body.lstrip(b"\t\n\r "))
+    if fault and not scan.is_final:
+        repaired = _Scan(settings.max_sitemap_urls)
+        second_fault = repaired.read(_repaired(body), encoding="utf-8")
+        if not second_fault or len(repaired.entries) > len(scan.entries):
+            scan, fault = repaired, second_fault
+    if fault:
+        notes.append(fault)
+    return _page(scan.entries, url, joiner, notes)
+
+
+def _page(entries: dict[tuple[str, str], None], url: str, joiner: Joiner, notes: list[str]) -> Page:
+    found: dict[tuple[str, str], Link] = {}
+    for reference, kind in entries:
+        target = joiner.join(url, reference)
+        if target is not None:
+            found[target, kind] = Link(target, kind)
+    outcome = Outcome.OK
+    if notes:
+        outcome = Outcome.PARSE_TRUNCATED if found else Outcome.PARSE_FAILED
+    return Page(
+        links=tuple(link for link in found.values() if link.kind != INDEX),
+        sitemap_urls=tuple(link for link in found.values() if link.kind == INDEX),
+        outcome=outcome,
+        detail="; ".join(notes),
+    )
+
+
+def _repaired(body: bytes) -> bytes:
+    """Return the document as UTF-8 without what most often breaks it: bare `&`, control bytes."""
+    wide = body[:2] in (b"\xff\xfe", b"\xfe\xff")
+    text = body.decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff\t\n\r ")
+    text = _DECLARATION.sub("", _NOT_XML.sub("", text), count=1)
+    return _BARE_AMPERSAND.sub("&amp;", text).encode("utf-8", "replace")
+
+
+class _RefusedError(Exception):
+    """The document asks for something that is not done."""
+
+
+class _FullError(Exception):
+    """There are as many entries as are taken."""
+
+
+class _Scan:
+    """One pass of expat over a document; keeps only the entries."""
+
+    def __init__(self, limit: int) -> None:
+        self.entries: dict[tuple[str, str], None] = {}
+        self.is_final = False
+        """Whether a second try on a repaired copy would end the same way."""
+        self._limit = limit
+        self._path: list[str] = []
+        self._kind = ""
+        self._text: list[str] = []
+        self._parser: expat.XMLParserType
+
+    def read(self, body: bytes, encoding: str | None = None) -> str:
+        """Read the document and return what is wrong with it, or nothing."""
+        parser = self._parser = expat.ParserCreate(encoding)
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.EntityDeclHandler = self._entity
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        try:
+            for start in range(0, len(body), _PIECE):
+                parser.Parse(body[start : start + _PIECE], False)
+            parser.Parse(b"", True)
+        except _RefusedError as error:
+            self.is_final = True
+            return str(error)
+        except _FullError:
+            self.is_final = True
+            return f"entries beyond {self._limit} were dropped"
+        except (expat.ExpatError, ValueError, LookupError) as error:
+            return f"is broken XML: {error}"
+        return ""
+
+    def _doctype(
+        self, _name: str, _system: str | None, _public: str | None, has_internal_subset: bool
+    ) -> None:
+        if has_internal_subset:
+            raise _RefusedError("has a document type with declarations of its own")
+
+    def _entity(self, *_: object) -> None:
+        raise _RefusedError("declares entities")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        local = name.rpartition(":")[2].lower()
+        path = self._path
+        if not path and local not in _ROOT_NAMES:
+            raise _RefusedError(f"is no sitemap: its root element is {local[:64]}")
+        if len(path) >= _MAX_DEPTH:
+            raise _RefusedError(f"is nested deeper than {_MAX_DEPTH}")
+        parent = path[-1] if path else ""
+        path.append(local)
+        kind = _TEXT_PLACES.get((parent, local))
+        if kind is not None:
+            self._kind = kind
+            self._text.clear()
+            self._parser.CharacterDataHandler = self._text.append
+        elif local == "link" and parent in ("url", "entry"):
+            self._linked(parent, attributes)
+
+    def _end(self, _name: str) -> None:
+        self._path.pop()
+        if self._kind:
+            self._parser.CharacterDataHandler = None
+            text = "".join(self._text).strip()
+            self._add(text, self._kind)
+            self._kind = ""
+
+    def _linked(self, parent: str, attributes: dict[str, str]) -> None:
+        """Take the link of an Atom entry, or an alternate of a sitemap entry."""
+        relation = attributes.get("rel", "alternate").strip().lower()
+        if relation == "alternate":
+            self._add(
+                attributes.get("href", "").strip(), ENTRY if parent == "entry" else "alternate"
+            )
+
+    def _add(self, reference: str, kind: str) -> None:
+        if not reference or len(reference) > MAX_REFERENCE or (reference, kind) in self.entries:
+            return
+        if len(self.entries) >= self._limit:
+            raise _FullError
+        self.entries[reference, kind] = None

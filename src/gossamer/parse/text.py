@@ -1,0 +1,28 @@
+"""The text of a document, for people and programs that read rather than follow links."""
+
+import codecs
+
+from turbohtml import HTMLParseError, parse
+
+from gossamer.messages import Page
+from gossamer.parse.sniff import HTML, XHTML
+
+
+def visible_text(body: bytes, page: Page) -> str:
+    """Return what a reader sees of a page; of other text documents all of it, of the rest nothing."""
+    if page.content_type in (HTML, XHTML):
+        try:
+            return parse(body, positions=False, encoding=page.charset or None).to_text().strip()
+        except (HTMLParseError, LookupError, ValueError):
+            return ""
+    if page.content_type.startswith("text/") or page.content_type.endswith(("json", "xml")):
+        return body.decode(_codec(page.charset), "replace")
+    return ""
+
+
+def _codec(charset: str) -> str:
+    try:
+        codecs.lookup(charset)
+    except LookupError:
+        return "utf-8"
+    return charset or "utf-8"

@@ -1,0 +1,79 @@
+"""The request: which header lines every server gets, and how it looks on the wire."""
+
+from typing import Final
+
+from gossamer.config.spider import SpiderSettings
+from gossamer.errors import ConfigError
+from gossamer.messages import Visit
+from gossamer.spider.decode import ACCEPT_ENCODING
+
+_ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+# libcurl writes these itself; a second one would make the request ambiguous.
+_OURS: Final = frozenset(
+    ("host", "user-agent", "content-length", "transfer-encoding", "connection")
+)
+
+
+class RequestForm:
+    """Builds what is sent from the settings and a visit."""
+
+    def __init__(self, settings: SpiderSettings) -> None:
+        fields = {
+            "accept": ("Accept", _ACCEPT),
+            "accept-encoding": ("Accept-Encoding", ACCEPT_ENCODING),
+        }
+        for name, value in settings.headers.items():
+            _check_header(name, value)
+            fields[name.lower()] = (name, value)
+        self.lines = [f"{name}: {value}" for name, value in fields.values()]
+        self._user_agent = settings.user_agent
+        if not _is_clean(settings.user_agent):
+            raise ConfigError(
+                f"user_agent = {settings.user_agent!r} in [spider] cannot be sent; "
+                "use printable ASCII characters"
+            )
+        self._end = self._make_end(self.lines)
+
+    def conditions(self, visit: Visit) -> list[str]:
+        """Return the header lines that make the request conditional; none if nothing is known."""
+        lines = []
+        if visit.etag and _is_clean(visit.etag):
+            lines.append(f"If-None-Match: {visit.etag}")
+        if visit.last_modified and _is_clean(visit.last_modified):
+            lines.append(f"If-Modified-Since: {visit.last_modified}")
+        return lines
+
+    def head(self, url: str, conditions: list[str], version: str) -> bytes:
+        """Return the request head as it goes out (for HTTP/2: as HTTP/1.1 would write it)."""
+        end = self._make_end(self.lines + conditions) if conditions else self._end
+        start = url.index("://") + 3
+        slash = url.index("/", start)
+        spoken = "2" if version == "2" else "1.1"
+        return f"GET {url[slash:]} HTTP/{spoken}\r\nHost: {url[start:slash]}\r\n{end}".encode(
+            "latin-1"
+        )
+
+    def _make_end(self, lines: list[str]) -> str:
+        return "\r\n".join((f"User-Agent: {self._user_agent}", *lines, "", ""))
+
+
+def _check_header(name: str, value: str) -> None:
+    if name.lower() in _OURS:
+        raise ConfigError(
+            f"header {name!r} in [spider] headers is set by gossamer itself; remove it"
+        )
+    if (
+        not name
+        or not _is_clean(name)
+        or set(name) & set(' ":;,()<>@[]{}=?/\\')
+        or not _is_clean(value)
+    ):
+        raise ConfigError(
+            f"header {name!r}: {value!r} in [spider] headers cannot be sent; "
+            "a name is one token, a value has printable ASCII characters only"
+        )
+
+
+def _is_clean(text: str) -> bool:
+    """Whether it can stand in a header line without starting another."""
+    return text.isascii() and text.isprintable()

@@ -1,0 +1,233 @@
+"""The front of the spider: visits in, fetches out.
+
+Theory of operation. `start` hands a visit to libcurl at once; `poll` moves all transfers forward
+and returns those that ended. Nothing waits in between: whoever calls decides how many are open.
+Deadlines are looked at in sweeps, a few each second, which cost one comparison for each open
+transfer. Time during which nobody called `poll` is ours, not the servers': every deadline moves
+back by it.
+"""
+
+import resource
+from collections.abc import Callable
+from typing import Final
+
+import pycurl  # noqa: TC002 - types of this file are read at run time, too
+
+from gossamer.clock import Clock
+from gossamer.config.spider import SpiderSettings
+from gossamer.messages import Fetch, Visit
+from gossamer.outcomes import Outcome
+from gossamer.spider.deadlines import Overdue
+from gossamer.spider.loop import Loop
+from gossamer.spider.request import RequestForm
+from gossamer.spider.transfer import Surroundings, Transfer
+from gossamer.spider.trust import Trust
+from gossamer.url.address import AddressPolicy, port_refusal
+from gossamer.url.canonical import host_of, port_of
+
+MAX_IDLE_CONNECTIONS: Final = 4_096
+_SPARE_DESCRIPTORS: Final = 64
+_MAX_SPARE_HANDLES: Final = 1_024
+_LONGEST_TICK_SECONDS: Final = 0.1
+_SHORTEST_TICK_SECONDS: Final = 0.005
+_OWN_LAG_SECONDS: Final = 0.25
+
+
+class Spider:
+    """Fetches many URLs at once; each visit comes back exactly once, classified."""
+
+    def __init__(self, settings: SpiderSettings, policy: AddressPolicy, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._trust = Trust(settings)
+        limit = _raise_descriptor_limit()
+        self._loop = Loop(clock, min(MAX_IDLE_CONNECTIONS, limit // 2))
+        self._shared = Surroundings(
+            settings=settings,
+            policy=policy,
+            clock=clock,
+            form=RequestForm(settings),
+            trust_path=self._trust.path,
+            max_descriptor=limit - _SPARE_DESCRIPTORS,
+            on_sent=self._on_sent,
+        )
+        self._open: dict[pycurl.Curl, Transfer] = {}
+        self._spare: list[Transfer] = []
+        self._finished: list[Fetch] = []
+        self._sent: list[tuple[int, float]] = []
+        self._due_reports: list[int] = []
+        self._tick = _tick(settings)
+        self._sweep_at = 0.0
+        self._left_at = clock.monotonic()
+
+    def start(self, visit: Visit) -> None:
+        """Begin a fetch now (S0.20); one that may not be made is finished at once."""
+        refusal = self._refusal(visit)
+        if refusal is not None:
+            self._finished.append(self._refuse(visit, *refusal))
+            return
+        transfer = self._spare.pop() if self._spare else Transfer(self._shared)
+        now = self._clock.monotonic()
+        transfer.begin(visit, now, self._clock.time())
+        transfer.report_at = now + self._settings.timeout_update_ms / 1000.0
+        self._open[transfer.handle] = transfer
+        self._loop.add(transfer.handle)
+
+    def poll(self, timeout: float) -> list[Fetch]:
+        """Move everything forward until something ended or is to be told, or time is up."""
+        now = self._clock.monotonic()
+        self._forgive_own_lag(now)
+        until = now + timeout
+        watched = False
+        while True:
+            wait = max(min(until, self._sweep_at) - now, 0.0) if self._open else until - now
+            if self._finished or self._sent:
+                wait = 0.0
+            ended, watched = self._loop.run(max(wait, 0.0))
+            for handle, code, message in ended:
+                self._finish(self._open.pop(handle), code, message)
+            now = self._clock.monotonic()
+            if now >= self._sweep_at:
+                self._sweep(now)
+            if self._finished or watched or self._sent or self._due_reports or now >= until:
+                break
+        self._left_at = now
+        finished, self._finished = self._finished, []
+        return finished
+
+    def watch(self, fd: int, callback: Callable[[], None]) -> None:
+        """Call back when a descriptor of the caller's can be read; `poll` returns after it."""
+        self._loop.watch(fd, callback)
+
+    def unwatch(self, fd: int) -> None:
+        """Watch a descriptor no more; call it before the descriptor is closed."""
+        self._loop.unwatch(fd)
+
+    def started(self) -> list[tuple[int, float]]:
+        """Return (trans_id, monotonic time) of each request gone out since, for visits that ask."""
+        sent, self._sent = self._sent, []
+        return sent
+
+    def working(self) -> list[int]:
+        """Return the transactions that have to be reported as still open (S0.13, S0.19, S0.22)."""
+        due, self._due_reports = self._due_reports, []
+        return due
+
+    def open_count(self) -> int:
+        """Return how many visits have not come back yet."""
+        return len(self._open) + len(self._finished)
+
+    def use_policy(self, policy: AddressPolicy) -> None:
+        """Replace the address policy, for connections made from now on."""
+        self._shared.policy = policy
+
+    def cancel(self) -> list[Visit]:
+        """Stop everything now; returns the visits that were open."""
+        visits = []
+        for transfer in self._open.values():
+            visits.append(transfer.visit)
+            self._put_back(transfer)
+        self._open.clear()
+        self._sent.clear()
+        self._due_reports.clear()
+        visits.extend(fetch.visit for fetch in self._finished)
+        self._finished.clear()
+        return visits
+
+    def close(self) -> None:
+        """Stop everything and close every connection."""
+        self.cancel()
+        self._loop.close()
+        for transfer in self._spare:
+            transfer.handle.close()
+        self._spare.clear()
+        self._trust.close()
+
+    def _refusal(self, visit: Visit) -> tuple[Outcome, str] | None:
+        url = visit.url
+        if not url.startswith(("http://", "https://")):
+            return Outcome.REDIR_SCHEME, f"not an http or https URL: {url[:100]}"
+        why = port_refusal(port_of(url), self._settings.allowed_ports)
+        if why is not None:
+            return Outcome.POLICY_PORT, why
+        host = host_of(url)
+        # A zone names an interface of ours: no address of the web has one.
+        if "%" in visit.address or not self._shared.policy.allows(host, visit.address):
+            return (
+                Outcome.POLICY_PRIVATE_ADDRESS,
+                f"{visit.address} may not be connected to for {host}",
+            )
+        return None
+
+    def _refuse(self, visit: Visit, outcome: Outcome, detail: str) -> Fetch:
+        return Fetch(
+            visit=visit,
+            outcome=outcome,
+            detail=detail,
+            fetched_at=self._clock.time(),
+        )
+
+    def _finish(self, transfer: Transfer, code: int, message: str) -> None:
+        self._finished.append(transfer.finish(code, message))
+        self._put_back(transfer)
+
+    def _put_back(self, transfer: Transfer) -> None:
+        self._loop.remove(transfer.handle)
+        transfer.clear()
+        if len(self._spare) < _MAX_SPARE_HANDLES:
+            self._spare.append(transfer)
+        else:
+            transfer.handle.close()
+
+    def _on_sent(self, trans_id: int, now: float) -> None:
+        self._sent.append((trans_id, now))
+
+    def _sweep(self, now: float) -> None:
+        """Look at the transfers whose time to be looked at has come."""
+        self._sweep_at = now + self._tick
+        for transfer in [each for each in self._open.values() if each.check_at <= now]:
+            found = transfer.check(now)
+            if isinstance(found, Overdue):
+                transfer.stop(found.outcome, found.detail)
+                del self._open[transfer.handle]
+                self._finish(transfer, 0, "")
+            else:
+                transfer.check_at = found.at
+                transfer.sample = found.sample
+        update = self._settings.timeout_update_ms / 1000.0
+        for transfer in [each for each in self._open.values() if each.report_at <= now]:
+            self._due_reports.append(transfer.visit.trans_id)
+            transfer.report_at = now + update
+
+    def _forgive_own_lag(self, now: float) -> None:
+        """Time in which we did not look at the sockets is no fault of the servers."""
+        lag = now - self._left_at
+        if lag <= _OWN_LAG_SECONDS:
+            return
+        for transfer in self._open.values():
+            forgiven = min(lag, now - transfer.started)
+            transfer.grace += forgiven
+            transfer.check_at += forgiven
+
+
+def _tick(settings: SpiderSettings) -> float:
+    shortest = min(
+        settings.timeout_request_ms / 1000.0,
+        settings.timeout_connect_ms / 1000.0,
+        settings.timeout_first_byte_ms / 1000.0,
+        settings.timeout_update_ms / 1000.0,
+        settings.min_rate_seconds / 2.0,
+    )
+    return min(max(shortest / 20.0, _SHORTEST_TICK_SECONDS), _LONGEST_TICK_SECONDS)
+
+
+def _raise_descriptor_limit() -> int:
+    """Allow as many open sockets as the system lets us without asking; returns how many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+            soft = hard
+        except (OSError, ValueError):
+            pass
+    return soft if soft != resource.RLIM_INFINITY else 1 << 20

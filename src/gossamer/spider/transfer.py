@@ -1,0 +1,258 @@
+"""One libcurl handle and the visit it carries: configured once, used again and again."""
+
+from collections.abc import Callable
+from errno import EMFILE
+from typing import Any, Final
+
+import pycurl
+from msgspec import Struct
+
+from gossamer.clock import Clock
+from gossamer.config.spider import SpiderSettings
+from gossamer.messages import Fetch, Visit
+from gossamer.outcomes import Outcome
+from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
+from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look
+from gossamer.spider.decode import Decoded
+from gossamer.spider.head import Head
+from gossamer.spider.reception import Reception
+from gossamer.spider.redirect import is_redirect, redirect
+from gossamer.spider.request import RequestForm
+from gossamer.spider.sockets import Handover, bytes_received, spoil
+from gossamer.url.address import AddressPolicy
+from gossamer.url.canonical import host_of
+
+_BUFFER_BYTES: Final = 262_144
+_NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
+
+
+class Surroundings(Struct):
+    """What all transfers of a spider share; only the policy is ever replaced."""
+
+    settings: SpiderSettings
+    policy: AddressPolicy
+    clock: Clock
+    form: RequestForm
+    trust_path: str
+    max_descriptor: int
+    on_sent: Callable[[int, float], None]
+
+
+class Transfer:
+    """Carries one visit at a time from `begin` to `finish`."""
+
+    __slots__ = (
+        "_address",
+        "_conditions",
+        "_error_number",
+        "_had_conditions",
+        "_is_sent",
+        "_reception",
+        "_reports_start",
+        "_shared",
+        "_wall",
+        "check_at",
+        "grace",
+        "handle",
+        "report_at",
+        "sample",
+        "started",
+        "visit",
+    )
+
+    def __init__(self, shared: Surroundings) -> None:
+        self._shared = shared
+        self._reception = Reception(shared.settings)
+        self._address = ""
+        self._conditions: list[str] = []
+        self._had_conditions = False
+        self._reports_start = False
+        self.sample: Sample | None = None
+        self.handle = pycurl.Curl()
+        self._configure(self.handle)
+        self.clear()
+
+    def begin(self, visit: Visit, now: float, wall: float) -> None:
+        """Prepare the handle for a visit; the loop starts it."""
+        self.visit = visit
+        self.started = now
+        self.check_at = first_look(now, self._shared.settings)
+        self._wall = wall
+        handle = self.handle
+        handle.setopt(pycurl.URL, visit.url)
+        if visit.address != self._address:
+            self._address = visit.address
+            target = f"[{visit.address}]" if ":" in visit.address else visit.address
+            # Any host, any port: all go to this address, at the port of the URL.
+            handle.setopt(pycurl.CONNECT_TO, [f"::{target}:"])
+        if visit.etag is not None or visit.last_modified is not None:
+            self._conditions = self._shared.form.conditions(visit)
+        if self._conditions or self._had_conditions:
+            self._had_conditions = bool(self._conditions)
+            handle.setopt(pycurl.HTTPHEADER, self._shared.form.lines + self._conditions)
+        if visit.report_start is not self._reports_start:
+            self._reports_start = visit.report_start
+            if visit.report_start:
+                handle.setopt(pycurl.PREREQFUNCTION, self._on_request)
+            else:
+                handle.unsetopt(pycurl.PREREQFUNCTION)
+
+    def check(self, now: float) -> Overdue | Look:
+        """Look whether a deadline has passed."""
+        reception = self._reception
+        if reception.is_unjudged() and not reception.open_body():
+            return Overdue(reception.stopped or Outcome.INTERNAL, reception.stopped_detail)
+        after: float = self.handle.getinfo(pycurl.PRETRANSFER_TIME)
+        started = self.started + self.grace
+        progress = Progress(
+            started=started,
+            connected=bool(self.handle.getinfo(pycurl.CONNECT_TIME)),
+            requested_at=started + after if after else 0.0,
+            has_head=reception.head().complete,
+            received=self._bytes_so_far(),
+            secure=self.visit.url.startswith("https"),
+        )
+        return check(progress, self.sample, now, self._shared.settings)
+
+    def stop(self, outcome: Outcome, detail: str) -> None:
+        """Note why we end the transfer ourselves."""
+        self._reception.stop(outcome, detail)
+
+    def finish(self, code: int, message: str) -> Fetch:
+        """Return what became of the visit."""
+        handle, shared, visit = self.handle, self._shared, self.visit
+        head = self._reception.head()
+        raw = self._reception.raw()
+        decoded = self._reception.decoded(raw)
+        # After a failure to connect libcurl fills in the other times, but not this size.
+        is_sent = bool(handle.getinfo(pycurl.REQUEST_SIZE))
+        verdict = self._judge(code, message, head, decoded, is_sent)
+        outcome, detail, target = verdict.outcome, verdict.detail, None
+        if outcome is Outcome.OK and is_redirect(head.status, head.locations):
+            outcome, target, detail = redirect(
+                head.status, head.headers, visit.url, visit.via, shared.settings
+            )
+        if head.ambiguous or (head.status == 204 and head.content_length):
+            spoil(handle.getinfo(pycurl.ACTIVESOCKET))
+        fetch = Fetch(
+            visit=visit,
+            outcome=outcome,
+            detail=detail,
+            status=head.status,
+            http_version=head.version,
+            head=head.raw,
+            headers=head.headers,
+            raw=raw,
+            body=raw if decoded is None else decoded.body,
+            flags=verdict.flags,
+            address=handle.getinfo(pycurl.PRIMARY_IP),
+            fetched_at=self._wall,
+            milliseconds=int((shared.clock.monotonic() - self.started) * 1000.0),
+            redirect_to=target,
+        )
+        if is_sent:
+            fetch.sent_at = self.started + handle.getinfo(pycurl.PRETRANSFER_TIME)
+            fetch.request_head = shared.form.head(visit.url, self._conditions, head.version)
+        if head.retry_after is not None:
+            fetch.retry_after_seconds = retry_after_seconds(head.retry_after, shared.clock.time())
+        return fetch
+
+    def clear(self) -> None:
+        """Forget the visit; only once the loop has let go of the handle, for that may still speak."""
+        self._reception.clear()
+        self._conditions = []
+        self._error_number = 0
+        self._is_sent = False
+        self._wall = 0.0
+        self.started = 0.0
+        self.grace = 0.0
+        self.check_at = 0.0
+        self.report_at = 0.0
+        self.sample = None
+        self.visit = _NO_VISIT
+
+    def _judge(
+        self, code: int, message: str, head: Head, decoded: Decoded | None, is_sent: bool
+    ) -> Verdict:
+        facts = Facts(
+            code=code,
+            message=message,
+            head=head,
+            stopped=self._reception.stopped,
+            stopped_detail=self._reception.stopped_detail,
+            conditional=bool(self._conditions),
+            secure=self.visit.url.startswith("https"),
+            verified=self._shared.settings.verify_tls,
+            is_cut=self._reception.is_cut,
+            decoded=decoded,
+        )
+        if code:
+            facts.error_number = self._error_number or self.handle.getinfo(pycurl.OS_ERRNO)
+            facts.connected = bool(self.handle.getinfo(pycurl.CONNECT_TIME))
+            facts.requested = is_sent
+        return judge(facts)
+
+    def _bytes_so_far(self) -> int:
+        """Return how much has arrived; the socket also knows of half a header line."""
+        reception = self._reception
+        counted = reception.received + sum(map(len, reception.lines))
+        return max(counted, bytes_received(self.handle.getinfo(pycurl.ACTIVESOCKET)))
+
+    def _configure(self, handle: pycurl.Curl) -> None:
+        settings = self._shared.settings
+        options: dict[int, Any] = {
+            pycurl.WRITEFUNCTION: self._reception.take,
+            pycurl.HEADERFUNCTION: self._reception.lines.append,
+            pycurl.OPENSOCKETFUNCTION: self._on_open_socket,
+            pycurl.USERAGENT: settings.user_agent,
+            pycurl.HTTPHEADER: self._shared.form.lines,
+            # Proxies named in the environment would connect where they like.
+            pycurl.PROXY: "",
+            pycurl.NOPROXY: "*",
+            pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
+            pycurl.REDIR_PROTOCOLS: 0,
+            pycurl.FOLLOWLOCATION: 0,
+            pycurl.HTTP_CONTENT_DECODING: 0,
+            pycurl.HTTP09_ALLOWED: 0,
+            pycurl.PATH_AS_IS: 1,
+            pycurl.NOSIGNAL: 1,
+            pycurl.BUFFERSIZE: _BUFFER_BYTES,
+            # A backstop only: the deadlines are our own.
+            pycurl.CONNECTTIMEOUT_MS: 2 * max(settings.timeout_connect_ms, 10_000),
+            pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS
+            if settings.http2
+            else pycurl.CURL_HTTP_VERSION_1_1,
+            pycurl.SSL_VERIFYPEER: int(settings.verify_tls),
+            pycurl.SSL_VERIFYHOST: 2 if settings.verify_tls else 0,
+        }
+        for option, value in options.items():
+            handle.setopt(option, value)
+        # With a directory beside the file, libcurl would read both anew for each connection.
+        handle.unsetopt(pycurl.CAPATH)
+        if self._shared.trust_path:
+            handle.setopt(pycurl.CAINFO, self._shared.trust_path)
+
+    def _on_open_socket(self, _purpose: int, address: Any) -> Any:
+        """Open the socket, if the address that libcurl is about to connect to may be used."""
+        actual = address.addr[0]
+        host = host_of(self.visit.url)
+        if not self._shared.policy.allows(host, actual):
+            self.stop(
+                Outcome.POLICY_PRIVATE_ADDRESS, f"{actual} may not be connected to for {host}"
+            )
+            return pycurl.SOCKET_BAD
+        try:
+            opened = Handover(address.family, address.socktype, address.protocol)
+        except OSError as error:
+            self._error_number = error.errno or 0
+            return pycurl.SOCKET_BAD
+        if opened.fileno() > self._shared.max_descriptor:
+            self._error_number = EMFILE
+            return pycurl.SOCKET_BAD
+        return opened
+
+    def _on_request(self, *_addresses: object) -> int:
+        if not self._is_sent:
+            self._is_sent = True
+            self._shared.on_sent(self.visit.trans_id, self._shared.clock.monotonic())
+        return int(pycurl.PREREQFUNC_OK)

@@ -1,0 +1,70 @@
+"""The calls to the operating system that writing needs, and what their refusals mean."""
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gossamer.errors import DiskFullError, StorageError, StoreError
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The calls themselves, as values, so that the n-th of them can be made to fail."""
+
+    open: Callable[[Path, int, int], int] = os.open
+    write: Callable[[int, bytes | memoryview], int] = os.write
+    fdatasync: Callable[[int], None] = os.fdatasync
+    fsync: Callable[[int], None] = os.fsync
+
+
+def create(system: System, path: Path) -> int:
+    """Create a file for its owner alone, and lock it for as long as it is open."""
+    descriptor = system.open(path, _CREATE, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def write_all(system: System, descriptor: int, data: bytes) -> None:
+    """Write every byte; a disk may take only a part at a time."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[system.write(descriptor, rest) :]
+        except InterruptedError:
+            continue
+
+
+def sync_folder(system: System, folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = system.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, 0)
+    try:
+        system.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def free_bytes(folder: Path) -> int:
+    """Return how many bytes can still be written into a folder."""
+    try:
+        figures = os.statvfs(folder)
+    except OSError as error:
+        raise refusal("look at", folder, error) from error
+    return figures.f_bavail * figures.f_frsize
+
+
+def refusal(action: str, path: Path, error: OSError) -> StorageError:
+    """Return the error to raise for a call that the system refused."""
+    if error.errno in _FULL:
+        return DiskFullError(f"cannot {action} {path}: no space is left; free some and go on")
+    return StoreError(f"cannot {action} {path}: {error.strerror or error}")

@@ -1,0 +1,126 @@
+"""A pointer becomes a document again; any process may read a folder of archive files."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from gossamer.errors import StoreError
+from gossamer.messages import Pointer
+from gossamer.store.heads import split_block
+from gossamer.store.members import Member, Record, member_at, members, record_of
+from gossamer.store.names import open_archive
+from gossamer.store.store import Known, StoredDocument, payload_digest
+
+# The payload of a repetition is one step away; a chain can only come from a catalog that is wrong.
+_MAX_STEPS: Final = 4
+_FIELD: Final = re.compile(r"([^:\r\n]+): ([^\r\n]*)\r\n")
+
+
+def read_document(folder: Path, pointer: Pointer) -> StoredDocument:
+    """Read the document at a pointer, with the request and the metadata stored beside it."""
+    with open_archive(folder, pointer.file) as file:
+        try:
+            return _document(folder, file, pointer)
+        except (StoreError, OSError) as error:
+            raise StoreError(
+                f"cannot read {pointer.file} at byte {pointer.offset}: {error}"
+            ) from error
+
+
+def moment_of(date: str) -> float:
+    """Return the time that a WARC-Date states, 0.0 if it states none."""
+    try:
+        return datetime.fromisoformat(date).astimezone(UTC).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def fields_of(block: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a warc-fields block."""
+    return tuple(_FIELD.findall(block.decode("utf-8", "replace")))
+
+
+def verified_payload(record: Record) -> tuple[bytes, bytes]:
+    """Split a response into head and payload; a StoreError says that the digest is another."""
+    head, raw = split_block(record.block)
+    expected = record.header("warc-payload-digest")
+    if expected and payload_digest(raw) != expected:
+        raise StoreError(f"payload of {record.header('warc-target-uri')} does not match {expected}")
+    return head, raw
+
+
+def _document(folder: Path, file: BinaryIO, pointer: Pointer) -> StoredDocument:
+    record = record_of(_member_of(file, pointer).data)
+    revisit_of: Known | None = None
+    raw: bytes | None
+    if record.header("warc-type") == "revisit":
+        head, _ = split_block(record.block)
+        raw, place = _referred_payload(folder, record)
+        revisit_of = Known(
+            uri=record.header("warc-refers-to-target-uri"),
+            fetched_at=moment_of(record.header("warc-refers-to-date")),
+            payload_digest=record.header("warc-payload-digest"),
+            pointer=place,
+        )
+    elif record.header("warc-type") == "response":
+        head, raw = verified_payload(record)
+    else:
+        raise StoreError("the record there is not a document")
+    request_head, metadata = _companions(file, pointer, record.header("warc-record-id"))
+    return StoredDocument(
+        url=record.header("warc-target-uri"),
+        fetched_at=moment_of(record.header("warc-date")),
+        request_head=request_head,
+        head=head,
+        raw=raw,
+        payload_digest=record.header("warc-payload-digest"),
+        revisit_of=revisit_of,
+        truncated=record.header("warc-truncated"),
+        metadata=metadata,
+        record_headers=record.headers,
+    )
+
+
+def _member_of(file: BinaryIO, pointer: Pointer) -> Member:
+    member = member_at(file, pointer.offset)
+    if member.length != pointer.length:
+        raise StoreError(f"the record there has {member.length} bytes, not {pointer.length}")
+    return member
+
+
+def _companions(
+    file: BinaryIO, pointer: Pointer, identity: str
+) -> tuple[bytes, tuple[tuple[str, str], ...]]:
+    """Return the request head and the metadata that follow a document."""
+    request_head = b""
+    metadata: tuple[tuple[str, str], ...] = ()
+    for member in members(file, pointer.offset + pointer.length):
+        if member.fault:
+            break
+        record = record_of(member.data)
+        if record.header("warc-concurrent-to") != identity:
+            break
+        if record.header("warc-type") == "request":
+            request_head = record.block
+        else:
+            metadata = fields_of(record.block)
+    return request_head, metadata
+
+
+def _referred_payload(folder: Path, record: Record) -> tuple[bytes | None, Pointer | None]:
+    """Follow a repetition to the payload it stands for, and say where that is."""
+    expected = record.header("warc-payload-digest")
+    for _ in range(_MAX_STEPS):
+        name = record.header("warc-refers-to-filename")
+        offset = record.header("warc-refers-to-file-offset")
+        if not name or not offset.isdecimal():
+            return None, None
+        with open_archive(folder, name) as file:
+            member = member_at(file, int(offset))
+        record = record_of(member.data)
+        if record.header("warc-type") == "response":
+            if record.header("warc-payload-digest") != expected:
+                raise StoreError(f"{name} at byte {offset} does not hold the payload {expected}")
+            return verified_payload(record)[1], Pointer(name, member.offset, member.length)
+    raise StoreError("it repeats a repetition of a repetition")

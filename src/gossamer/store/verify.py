@@ -1,0 +1,117 @@
+"""Verification: reads every record of a folder and checks framing, checksums and digests."""
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from msgspec import Struct, field
+
+from gossamer.errors import StoreError
+from gossamer.store.members import GZIP_HEADER, Member, Record, members, record_of, salvaged
+from gossamer.store.names import OPEN_SUFFIX, archive_files, final_name, open_archive
+from gossamer.store.reading import verified_payload
+from gossamer.store.store import payload_digest
+
+_TARGET_URI: Final = re.compile(rb"\r\nWARC-Target-URI: ([^\r\n]+)\r\n")
+_MAX_FAULTS: Final = 1_000
+
+
+class Fault(Struct, frozen=True):
+    """Something wrong in an archive file."""
+
+    file: str
+    offset: int
+    length: int
+    url: str
+    """The document concerned, if it can still be told."""
+    problem: str
+
+
+class Report(Struct):
+    """What verification found."""
+
+    files: int = 0
+    records: Counter[str] = field(default_factory=Counter)
+    """How many sound records there are of each type."""
+    fault_count: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    """The first thousand."""
+    torn_bytes: int = 0
+    """Incomplete ends of unfinished files: normal while they are written or before repair."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.fault_count == 0
+
+
+def verify_folder(folder: Path) -> Report:
+    """Verify every archive file of a folder."""
+    report = Report()
+    for path in archive_files(folder):
+        verify_file(path, report)
+    return report
+
+
+def verify_file(path: Path, report: Report) -> None:
+    """Verify one archive file and enter what is found."""
+    report.files += 1
+    name = final_name(path.name)
+    unfinished = path.name.endswith(OPEN_SUFFIX)
+    with open_archive(path.parent, name) as file:
+        size = file.seek(0, os.SEEK_END)
+        try:
+            for member in members(file):
+                if member.fault and unfinished and member.offset + member.length >= size:
+                    report.torn_bytes += member.length
+                else:
+                    _enter(report, name, file, member)
+        except OSError as error:
+            _fault(report, Fault(name, 0, size, "", f"cannot be read: {error.strerror}"))
+
+
+def _enter(report: Report, name: str, file: BinaryIO, member: Member) -> None:
+    problem, record = _examined(file, member)
+    if problem:
+        url = record.header("warc-target-uri") if record else _salvaged_url(file, member.offset)
+        _fault(report, Fault(name, member.offset, member.length, url, problem))
+    elif record:
+        report.records[record.header("warc-type")] += 1
+
+
+def _examined(file: BinaryIO, member: Member) -> tuple[str, Record | None]:
+    """Say what is wrong with a member, and give its record if it can be read."""
+    if member.fault:
+        return member.fault, None
+    record = None
+    try:
+        record = record_of(member.data)
+        _check_digests(record)
+    except StoreError as error:
+        return str(error), record
+    if os.pread(file.fileno(), len(GZIP_HEADER), member.offset) != GZIP_HEADER:
+        return "gzip header altered", record
+    return "", record
+
+
+def _salvaged_url(file: BinaryIO, offset: int) -> str:
+    position = file.tell()
+    found = _TARGET_URI.search(salvaged(file, offset))
+    file.seek(position)
+    return found[1].decode("latin-1") if found else ""
+
+
+def _check_digests(record: Record) -> None:
+    if record.header("warc-type") == "response":
+        verified_payload(record)
+    expected = record.header("warc-block-digest")
+    if expected and payload_digest(record.block) != expected:
+        raise StoreError(f"block does not match {expected}")
+
+
+def _fault(report: Report, fault: Fault) -> None:
+    report.fault_count += 1
+    if len(report.faults) < _MAX_FAULTS:
+        report.faults.append(fault)

@@ -1,0 +1,330 @@
+"""The canonical form of a URL, and references made absolute.
+
+Theory of operation. A canonical URL is what the WHATWG standard (ada-url) makes of the text, then:
+http and https only; no fragment; no user name or password; no dot at the end of the host name;
+percent escapes in upper case and none for letters, digits, `-._~` (RFC 3986, 6.2.2). It is ASCII,
+has no space or control character, and is its own canonical form. The case of a path and the query
+stay as they are, unless settings ask for sorted or dropped parameters. The reasons are in
+docs/decisions/canonical-form.md.
+"""
+
+import re
+from collections.abc import Iterable
+from sys import intern
+from typing import Final
+
+from ada_url import join_url, normalize_url
+from msgspec import Struct
+
+from gossamer.config.url import UrlSettings
+from gossamer.errors import InputError
+from gossamer.url.generations import Generations
+from gossamer.url.parameters import tidy_query
+from gossamer.url.parts import (
+    authority_of,
+    directory_of,
+    host_of,
+    md5_of,
+    path_query_of,
+    port_of,
+    registrable_domain,
+    site_of,
+)
+
+__all__ = [
+    "Joiner",
+    "Target",
+    "authority_of",
+    "canonicalize",
+    "directory_of",
+    "host_of",
+    "md5_of",
+    "parse_start_url",
+    "path_query_of",
+    "port_of",
+    "registrable_domain",
+    "site_of",
+]
+
+_DEFAULTS: Final = UrlSettings()
+_WEB: Final = ("http://", "https://")
+_STRIPPED: Final = "".join(map(chr, range(0x21)))
+_REMOVED: Final = str.maketrans("", "", "\t\n\r")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_ESCAPE: Final = re.compile("%([0-9A-Fa-f]{2})")
+_STRAY_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+_UNRESERVED: Final = frozenset(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+)
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_HOST_AND_PORT: Final = re.compile(r"[^/?#:@\[\]]+:[0-9]{1,5}(?:[/?#]|$)")
+# References that need no parser: climb, then append. Most are so, and it costs a third of the
+# parser.
+_PLAIN: Final = re.compile(r"(/|(?:\.\./)*)([A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*/?)")
+# Text shrinks on its way to the canonical form (`%41`, `/a/../`), hardly ever more than this.
+_SHRINKING: Final = 4
+_UNKNOWN: Final = ""
+
+
+def canonicalize(text: str, settings: UrlSettings | None = None) -> str | None:
+    """Return the canonical URL; None if there is none, it is not for the web, or it is too long."""
+    if settings is None:
+        settings = _DEFAULTS
+    text = _without_fragment(text)
+    if len(text) > settings.max_bytes * _SHRINKING:
+        return None
+    try:
+        return _finish(normalize_url(text), settings)
+    except ValueError:
+        return _without_surrogates(text, settings)
+
+
+def parse_start_url(text: str, settings: UrlSettings | None = None) -> str:
+    """Return the canonical URL of what a person typed, `http://` added if there is no scheme."""
+    typed = _SURROGATE.sub("\ufffd", text).strip(_STRIPPED)
+    shown = _shown(typed)
+    if not typed:
+        raise InputError("cannot use an empty start URL; give one such as https://example.org/")
+    if _HOST_AND_PORT.match(typed) or not _SCHEME.match(typed):
+        typed = "http://" + typed.lstrip("/\\")
+    elif not typed.lower().startswith(("http:", "https:")):
+        scheme = typed.partition(":")[0]
+        raise InputError(
+            f"cannot use start URL {shown}: the scheme {scheme!r} is not crawled; "
+            "give an http:// or https:// URL"
+        )
+    url = canonicalize(typed, settings)
+    if url is None:
+        raise InputError(f"cannot use start URL {shown}: {_what_is_wrong(typed, settings)}")
+    if _has_user(typed):
+        raise InputError(
+            f"cannot use start URL {authority_of(url)}/…: user names and passwords in URLs are "
+            "never sent; remove them, or set an Authorization header under [spider] headers"
+        )
+    return url
+
+
+class Target(Struct, frozen=True, gc=False):
+    """A canonical URL with what is asked of it again and again."""
+
+    url: str
+    md5: bytes
+    host: str
+    key: bytes
+    """The first 8 bytes of the md5: how link graphs name a URL."""
+
+
+class Joiner:
+    """Makes references absolute and canonical, and remembers the answers.
+
+    Theory of operation. Most pages of a site repeat the references of their neighbours. A relative
+    reference depends on the directory of its base only; one with a leading slash on the authority
+    only; one that is empty or starts with `?` or `#` on the whole base, and is never remembered.
+    Memory is bounded by `cache_bytes`, whatever the pages contain.
+    """
+
+    def __init__(self, settings: UrlSettings | None = None, cache_bytes: int = 48 << 20) -> None:
+        self._settings = settings if settings is not None else _DEFAULTS
+        self._memories = Generations(lambda _: _Memory(), _weigh_memory, cache_bytes // 2)
+        self._targets = Generations(_make_target, _weigh_target, cache_bytes // 2)
+        self._given: str | None = None
+        self._base: str | None = None
+        self._local = self._shared = _Memory()
+        self._climbs: list[str] = []
+        self._turn = 0
+
+    def join(self, base: str, href: str) -> str | None:
+        """Return the canonical URL that `href` means on a page at `base`, or None."""
+        if base != self._given or self._turn != self._memories.turn:
+            self._go_to(base)
+        url = self._local.get(href, _UNKNOWN)
+        if url == _UNKNOWN:
+            url = self._shared.get(href, _UNKNOWN)
+            if url == _UNKNOWN:
+                return self._resolve(href)
+        return url
+
+    def join_all(self, base: str, hrefs: Iterable[str]) -> list[str | None]:
+        """Return what `join` returns for each of the references of one page."""
+        if base != self._given or self._turn != self._memories.turn:
+            self._go_to(base)
+        local, shared, resolve = self._local.get, self._shared.get, self._resolve
+        found: list[str | None] = []
+        for href in hrefs:
+            url = local(href, _UNKNOWN)
+            if url == _UNKNOWN:
+                url = shared(href, _UNKNOWN)
+                if url == _UNKNOWN:
+                    url = resolve(href)
+            found.append(url)
+        return found
+
+    def target(self, url: str) -> Target:
+        """Return the record of a canonical URL."""
+        return self._targets[url]
+
+    def _go_to(self, base: str) -> None:
+        """Open the memories that belong to a base."""
+        self._given = base
+        self._base = canonicalize(base, self._settings)
+        directory = directory_of(self._base) if self._base is not None else ""
+        authority = authority_of(self._base) if self._base is not None else ""
+        # A directory ends in a slash and an authority does not, so the two never meet.
+        self._local = self._memories[directory]
+        self._shared = self._memories[authority]
+        self._climbs = [directory]
+        self._turn = self._memories.turn
+
+    def _resolve(self, href: str) -> str | None:
+        """Answer for a reference that is not remembered as it is written."""
+        bare = _without_fragment(href)
+        if bare != href:
+            for memory in (self._local, self._shared):
+                if bare in memory:
+                    return memory[bare]
+        if len(bare) > self._settings.max_bytes * _SHRINKING:
+            return None
+        base = self._base
+        if not bare:
+            return base
+        if base is None:
+            return self._keep(self._local, bare, canonicalize(bare, self._settings))
+        if plain := _PLAIN.fullmatch(bare):
+            return self._resolve_plain(base, plain)
+        url = _join(base, bare, self._settings)
+        if bare.startswith(("/", *_WEB)):
+            return self._keep(self._shared, bare, url)
+        return url if _needs_whole_base(bare) else self._keep(self._local, bare, url)
+
+    def _resolve_plain(self, base: str, reference: re.Match[str]) -> str | None:
+        href, climb, rest = reference[0], reference[1], reference[2]
+        if climb == "/":
+            memory, url = self._shared, authority_of(base) + href
+        else:
+            memory, url = self._local, self._climbed(len(climb) // 3) + rest
+        return self._keep(memory, href, url if len(url) <= self._settings.max_bytes else None)
+
+    def _climbed(self, levels: int) -> str:
+        """Return the directory so many levels up from the base, at most the root."""
+        climbs = self._climbs
+        while len(climbs) <= levels:
+            below = climbs[-1]
+            if below.count("/") == 3:
+                return below
+            climbs.append(below[: below.rindex("/", 0, -1) + 1])
+        return climbs[levels]
+
+    def _keep(self, memory: "_Memory", href: str, url: str | None) -> str | None:
+        memory[href] = url
+        weight = 240 + len(href) + (len(url) if url is not None else 0)
+        memory.weight += weight
+        self._memories.grow(weight)
+        return url
+
+
+class _Memory(dict[str, str | None]):
+    """What references mean, all seen from one directory or one authority."""
+
+    weight = 300
+
+
+def _weigh_memory(directory: str, memory: _Memory) -> int:
+    return memory.weight + len(directory)
+
+
+def _make_target(url: str) -> Target:
+    digest = md5_of(url)
+    return Target(url=url, md5=digest, host=intern(host_of(url)), key=digest[:8])
+
+
+def _weigh_target(url: str, _: Target) -> int:
+    return 350 + len(url)
+
+
+def _without_fragment(text: str) -> str:
+    """Cut off the fragment, which starts at the first `#` wherever it stands (WHATWG URL, 4.4)."""
+    bare, mark, _ = text.partition("#")
+    # Spaces at the end of the text mean nothing, spaces before a fragment belong to the path.
+    return bare + mark if mark and bare and bare[-1] <= " " else bare
+
+
+def _join(base: str, href: str, settings: UrlSettings) -> str | None:
+    try:
+        return _finish(join_url(base, href), settings)
+    except ValueError:
+        cleaned = _SURROGATE.sub("\ufffd", href)
+        return None if cleaned == href else _join(base, cleaned, settings)
+
+
+def _needs_whole_base(href: str) -> bool:
+    """Whether more than the directory of the base matters: no path, or a scheme without slashes."""
+    lean = href.strip(_STRIPPED).translate(_REMOVED)
+    return lean[:1] in "?#" or lean[:6].lower().startswith(("http:", "https:"))
+
+
+def _finish(url: str, settings: UrlSettings) -> str | None:
+    """Do our own steps on what the standard made of a URL."""
+    if not url.startswith(_WEB):
+        return None
+    if url[-1] == "#":
+        url = url[:-1]
+    path = url.find("/", 8)
+    if "@" in url and "@" in url[:path]:
+        start = url.index("//") + 2
+        url = url[:start] + url[url.index("@") + 1 :]
+        path = url.find("/", 8)
+    if url[path - 1] == "." or ".:" in url[:path]:
+        url = _without_final_dot(url, path)
+    if "%" in url:
+        url = _with_plain_escapes(url)
+    if settings.sort_query or settings.drop_parameters:
+        url = tidy_query(url, settings)
+    return url if len(url) <= settings.max_bytes else None
+
+
+def _without_final_dot(url: str, path: int) -> str:
+    """`example.org.` names the same host as `example.org`; `example.org..` names none and stays."""
+    head, colon, port = url[:path].rpartition(":")
+    if not port.isdecimal():
+        head, colon, port = url[:path], "", ""
+    if head[-1] == "." and head[-2] not in "./":
+        return head[:-1] + colon + port + url[path:]
+    return url
+
+
+def _with_plain_escapes(url: str) -> str:
+    """Write every escape in one way (RFC 3986, 6.2.2.1 and 6.2.2.2)."""
+    # Beside a percent sign that escapes nothing, a decoded digit could make a new escape.
+    return url if _STRAY_PERCENT.search(url) else _ESCAPE.sub(_plain_escape, url)
+
+
+def _plain_escape(match: re.Match[str]) -> str:
+    code = int(match[1], 16)
+    return chr(code) if code in _UNRESERVED else match[0].upper()
+
+
+def _without_surrogates(text: str, settings: UrlSettings) -> str | None:
+    """Try again with half characters replaced as browsers do (USVString)."""
+    cleaned = _SURROGATE.sub("\ufffd", text)
+    return None if cleaned == text else canonicalize(cleaned, settings)
+
+
+def _has_user(typed: str) -> bool:
+    """Whether there is a user name or password in a URL that is known to be sound."""
+    return "@" in authority_of(normalize_url(typed))
+
+
+def _what_is_wrong(typed: str, settings: UrlSettings | None) -> str:
+    limit = (settings or _DEFAULTS).max_bytes
+    if canonicalize(typed, UrlSettings(max_bytes=65_535)) is not None or len(typed) > limit:
+        return (
+            f"it is longer than {limit} bytes; raise [url] max_bytes (at most 65535) or shorten it"
+        )
+    return "it has no valid host name or port; give one such as https://example.org/"
+
+
+def _shown(typed: str) -> str:
+    """Quote what was typed on one line, without what might be a password."""
+    start, at, rest = typed.partition("@")
+    hidden = "…@" + rest if at and ":" in start else typed
+    return repr(hidden if len(hidden) <= 200 else hidden[:200] + "…")

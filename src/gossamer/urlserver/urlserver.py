@@ -1,0 +1,736 @@
+"""The URL server: which URL goes to a spider next, and when (S1).
+
+Theory of operation. A URL that is offered enters the queue of its host. A host that has something queued is
+resolved, then waits in the ready heap until host and address both may take a request. When its turn comes the
+URL at the head of its queue meets robots.txt: the rules let it into the Active range, that is, it becomes an
+order; or they end it; or they are not known, and then fetching them is the request that is made. Nothing in
+here waits or reads a clock: each call is told the time (monotonic seconds) and returns what is to be done.
+
+Call order in one turn of a loop: `wants`/`offer`, `orders`, then `needs`, `verdicts` and `returned`, for all
+three may grow while orders are made.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from gossamer.config.urlserver import UrlServerSettings
+from gossamer.messages import Done, Due, Visit
+from gossamer.outcomes import Outcome
+from gossamer.url.parts import host_of
+from gossamer.urlserver import trouble
+from gossamer.urlserver.authority import Authority
+from gossamer.urlserver.host import Address, Host, Order, Slot
+from gossamer.urlserver.hosts import HostTable
+from gossamer.urlserver.names import NameDesk
+from gossamer.urlserver.pace import pace_of
+from gossamer.urlserver.ready import Ready
+from gossamer.urlserver.refill import Refills
+from gossamer.urlserver.requests import (
+    Ended,
+    FetchRobots,
+    HostClock,
+    Overdue,
+    Refill,
+    Resolve,
+    Returned,
+    Stats,
+)
+from gossamer.urlserver.resolution import Resolution
+from gossamer.urlserver.robots import (
+    RobotsAnswer,
+    RobotsRules,
+    RobotsState,
+    decide,
+    ignored,
+    redirect_target,
+)
+from gossamer.urlserver.slots import SlotTable
+
+__all__ = [
+    "Ended",
+    "FetchRobots",
+    "HostClock",
+    "Overdue",
+    "Refill",
+    "Resolution",
+    "Resolve",
+    "Returned",
+    "RobotsAnswer",
+    "RobotsRules",
+    "RobotsState",
+    "Stats",
+    "UrlServer",
+]
+
+# A host in trouble that is held longer than this gives its queue to others.
+_HOLD_SECONDS: Final = 60.0
+_OK: Final = int(Outcome.OK)
+
+
+class UrlServer:
+    """The scheduling engine; see the module's theory of operation."""
+
+    def __init__(self, settings: UrlServerSettings, *, robots_agent: str) -> None:
+        self._settings = settings
+        self._agent = robots_agent
+        self._pace = pace_of(settings)
+        self._address_gap = self._pace.address_gap
+        self._table = SlotTable(settings)
+        self._hosts = HostTable(self._pace)
+        self._ready = Ready(self._pace.address_limit)
+        self._refills = Refills(settings, self._table)
+        self._names = NameDesk(settings)
+        self._live: OrderedDict[int, Order] = OrderedDict()
+        self._attempts: dict[int, int] = {}
+        self._errand_number = 0
+        self._errands: list[FetchRobots] = []
+        self._ended: list[Ended] = []
+        self._returned: list[Returned] = []
+        self._leftover_limit = settings.queue_count * settings.queue_len
+        self._stale = 0
+
+    # ------------------------------------------------------------------ URLs come in
+
+    def offer(self, batch: Sequence[Due], now: float) -> None:
+        """Take URLs, each leased from the catalog; also call it with an empty batch."""
+        touched: dict[Host, None] = {}
+        for due in batch:
+            if self._table.leftover >= self._leftover_limit:
+                self._returned.append(Returned(due, 0.0))
+                continue
+            host = self._hosts.get(due.host)
+            self._table.add(host, due)
+            self._refills.note(host)
+            touched[host] = None
+        self._refills.answered(len(batch), now)
+        for host in touched:
+            self._consider(host, now)
+
+    def wants(self, now: float) -> Refill | None:
+        """Return a request for more URLs when a queue is empty and no leftover can fill it (S1.25)."""
+        return self._refills.next(now)
+
+    # ------------------------------------------------------------------ orders go out
+
+    def orders(self, now: float, limit: int) -> list[Visit]:
+        """Return what may be sent now; each robots.txt to fetch counts as one of `limit`."""
+        if self._names.is_due(now):
+            for host in self._names.due(now):
+                self._consider(host, now)
+        visits: list[Visit] = []
+        ready = self._ready
+        errands_before = len(self._errands)
+        while (room := limit - len(visits) - len(self._errands) + errands_before) > 0:
+            address = ready.pop_address(now)
+            if address is None:
+                break
+            while room > 0:
+                sender = ready.pop_host(address, now)
+                if sender is None:
+                    break
+                room -= self._serve(sender, address, now, room, visits)
+                self._consider(sender, now)
+            ready.renew(address)
+        return visits
+
+    def due_of(self, trans_id: int) -> Due:
+        """Return what an order that is out is about."""
+        due = self._live[trans_id].due
+        assert due is not None
+        return due
+
+    def _serve(
+        self, host: Host, address: Address, now: float, room: int, visits: list[Visit]
+    ) -> int:
+        """Send what a host may have now; return how many requests that is."""
+        if host.next_at > now or now >= host.fresh_until:
+            return 0
+        count = 0
+        limit = self._pace.address_limit
+        while (
+            count < room
+            and host.open < host.limit
+            and not host.unstarted
+            and address.open < limit
+            and not address.unstarted
+        ):
+            if host.errands:
+                self._send_errand(host.errands.popleft(), host, address, now)
+            else:
+                due = self._next_due(host, now)
+                if due is not None:
+                    visits.append(self._send(due, host, address, now))
+                elif host.errands:
+                    continue
+                else:
+                    break
+            count += 1
+        return count
+
+    def _send(self, due: Due, host: Host, address: Address, now: float) -> Visit:
+        """Move a URL into the Active range."""
+        slot = host.slot
+        assert slot is not None
+        slot.generation += 1
+        position = slot.free.pop()
+        slot.used += 1
+        trans_id = self._table.pack(slot.generation, slot.index, position)
+        order = Order(trans_id, host, address, now)
+        order.due = due
+        order.position = position
+        order.starts(self._address_gap)
+        self._live[trans_id] = order
+        if order.host_waits:
+            self._hosts.changed(host)
+        return Visit(
+            trans_id,
+            due.doc_id,
+            address.name,
+            due.url,
+            due.depth,
+            due.kind,
+            due.tries,
+            order.host_waits or order.address_waits,
+            due.via,
+            due.etag,
+            due.last_modified,
+        )
+
+    def _next_due(self, host: Host, now: float) -> Due | None:
+        """Take the first URL that robots.txt lets pass; None when there is none, or rules come first."""
+        slot = host.slot
+        if slot is None or host.awaiting is not None:
+            return None
+        pending = slot.pending
+        found: Due | None = None
+        before = len(pending)
+        while pending:
+            due = pending[0]
+            url = due.url
+            path = url.find("/", 8)
+            name = url[:path]
+            authority = host.authorities.get(name)
+            if host.dead and self._end_dead(due, name, host, now):
+                pending.popleft()
+                continue
+            rules = authority.rules if authority is not None else None
+            if rules is None or now >= rules.expires_at:
+                if not self._ask_robots(authority, name, host):
+                    break
+                continue
+            pending.popleft()
+            if rules.state is RobotsState.ALLOW_ALL or rules.allows(url[path:]):
+                found = due
+                break
+            self._forbid(due, rules, now)
+        self._table.queued -= before - len(pending)
+        if found is None and len(pending) < before:
+            self._shrunk(slot, now)
+        return found
+
+    # ------------------------------------------------------------------ spiders report
+
+    def started(self, trans_id: int, sent_at: float) -> None:
+        """Take note that a request is on the wire since `sent_at`: gaps are counted from there."""
+        order = self._live.get(trans_id)
+        if order is None:
+            self._stale += 1
+        elif order.report_start:
+            order.is_sent(sent_at, self._address_gap)
+            self._consider(order.host, order.dispatched_at)
+            self._ready.renew(order.address)
+
+    def working(self, trans_id: int, now: float) -> None:
+        """Take note that a fetch needs more time (S1.32)."""
+        order = self._live.get(trans_id)
+        if order is None:
+            self._stale += 1
+            return
+        order.heard_at = now
+        self._live.move_to_end(trans_id)
+
+    def done(self, done: Done, now: float) -> Due | None:
+        """Free the active slot (S1.36); return its URL, None for an id of an older generation."""
+        order = self._live.get(done.trans_id)
+        if order is None or order.due is None:
+            self._stale += 1
+            return None
+        del self._live[done.trans_id]
+        due, host, slot = order.due, order.host, order.host.slot
+        assert slot is not None
+        order.ends(min(done.sent_at, now), self._address_gap)
+        slot.free.append(order.position)
+        slot.used -= 1
+        if self._attempts:
+            self._attempts.pop(due.doc_id, None)
+        if done.outcome != _OK or host.strikes or host.failed_addresses:
+            authority = due.url[: due.url.find("/", 8)]
+            self._judge(order, authority, done, now)
+        self._shrunk(slot, now)
+        self._consider(host, now)
+        self._ready.renew(order.address)
+        return due
+
+    def overdue(self, now: float) -> list[Overdue]:
+        """Take back orders without WORKING or DONE for too long; they are queued again, up to a number."""
+        taken: list[Overdue] = []
+        limit = now - self._settings.timeout_spider_status_seconds
+        while self._live:
+            order = next(iter(self._live.values()))
+            if order.heard_at > limit:
+                break
+            due = self._take_back(order, now)
+            if due is None:
+                continue
+            attempts = self._attempts.get(due.doc_id, 0) + 1
+            given_up = attempts > self._settings.max_retries
+            taken.append(Overdue(order.trans_id, due, given_up))
+            if given_up:
+                self._attempts.pop(due.doc_id, None)
+            else:
+                self._attempts[due.doc_id] = attempts
+            self._settle(order, None if given_up else due, now)
+        return taken
+
+    def lost(self, trans_ids: Iterable[int], now: float) -> list[Due]:
+        """Queue the orders of a spider that died again, at the head of their queues (S1.38)."""
+        return self._abandon(trans_ids, now, again=True)
+
+    def forget(self, trans_ids: Iterable[int], now: float) -> list[Due]:
+        """Drop orders: the caller takes their URLs over."""
+        return self._abandon(trans_ids, now, again=False)
+
+    def _abandon(self, trans_ids: Iterable[int], now: float, *, again: bool) -> list[Due]:
+        taken = []
+        for trans_id in trans_ids:
+            order = self._live.get(trans_id)
+            if order is None:
+                continue
+            due = self._take_back(order, now)
+            if due is not None:
+                taken.append(due)
+                self._settle(order, due if again else None, now)
+        return taken
+
+    def _take_back(self, order: Order, now: float) -> Due | None:
+        """Count an order out whose request may have been sent up to this moment; errands start over."""
+        del self._live[order.trans_id]
+        order.ends(now, self._address_gap)
+        if order.due is None:
+            self._repeat_errand(order, now)
+        return order.due
+
+    def _settle(self, order: Order, again: Due | None, now: float) -> None:
+        """Free the active slot of an order taken back."""
+        slot = order.host.slot
+        assert slot is not None
+        slot.free.append(order.position)
+        slot.used -= 1
+        if again is not None:
+            self._table.put_back(slot, again)
+        self._shrunk(slot, now)
+        self._consider(order.host, now)
+        self._ready.renew(order.address)
+
+    # ------------------------------------------------------------------ names
+
+    def needs(self, now: float) -> list[Resolve | FetchRobots]:
+        """Return what must be done before URLs that wait can become orders, each thing once."""
+        if self._names.is_due(now):
+            for host in self._names.due(now):
+                self._consider(host, now)
+        needs: list[Resolve | FetchRobots] = [*self._names.questions(), *self._errands]
+        self._errands.clear()
+        return needs
+
+    def resolved(self, name: str, resolution: Resolution, now: float) -> None:
+        """Take the answer to a Resolve."""
+        host = self._hosts.find(name)
+        if host is None:
+            return
+        again = self._names.answered(host, resolution, now)
+        for other in again:
+            self._consider(other, now)
+        if host.no_name is None and host.addresses:
+            current = host.address.name if host.address else ""
+            keep = current if current in host.addresses else host.addresses[0]
+            self._hosts.locate(host, keep)
+            self._hold_address(host, now)
+            self._refills.located(host)
+        self._consider(host, now)
+        self._hosts.rest(host, now)
+
+    def _hold_address(self, host: Host, now: float) -> None:
+        """Let a clock restored for a host count for its address too."""
+        if host.next_at > now and host.address is not None and self._address_gap:
+            moment = min(host.next_at, now + self._address_gap)
+            host.address.next_at = max(host.address.next_at, moment)
+
+    # ------------------------------------------------------------------ robots.txt
+
+    def robots_answer(self, name: str, answer: RobotsAnswer, now: float) -> RobotsRules | None:
+        """Take the answer to a FetchRobots; return the rules that count now, None if there is a hop to follow.
+
+        `name` is the authority of the FetchRobots.
+        """
+        owner = self._hosts.find(host_of(name))
+        authority = owner.authorities.get(name) if owner is not None else None
+        if authority is None or authority.order is None:
+            self._stale += 1
+            return None
+        order = authority.order
+        del self._live[order.trans_id]
+        order.ends(min(answer.sent_at, now), self._address_gap)
+        authority.order = None
+        done = Done(0, answer.outcome, answer.status, answer.sent_at, answer.retry_after_seconds)
+        self._judge(order, "", done, now)
+        target = redirect_target(authority.url, answer, authority.hops)
+        if target is None:
+            rules = self._rule(authority, answer, order, now)
+        else:
+            rules = None
+            authority.url = target
+            authority.hops += 1
+            self._run_errand(authority, self._hosts.get(host_of(target)), now)
+        self._consider(order.host, now)
+        self._ready.renew(order.address)
+        self._hosts.rest(order.host, now)
+        return rules
+
+    def restore_robots(
+        self,
+        name: str,
+        answer: RobotsAnswer,
+        *,
+        age_seconds: float,
+        now: float,
+        unreachable_seconds: float | None = None,
+    ) -> None:
+        """Take over a robots.txt that was fetched before a restart, as old as it is."""
+        host = self._hosts.get(host_of(name))
+        authority = host.authorities.setdefault(name, Authority(name, host))
+        earlier: RobotsRules | None = None
+        if unreachable_seconds is not None:
+            earlier = RobotsRules(
+                RobotsState.UNREACHABLE, 0.0, unreachable_since=now - unreachable_seconds
+            )
+        self._keep(
+            authority,
+            decide(
+                answer,
+                agent=self._agent,
+                settings=self._settings,
+                earlier=earlier,
+                now=now - age_seconds,
+            ),
+        )
+        self._hosts.rest(host, now)
+
+    def _ask_robots(self, authority: Authority | None, name: str, host: Host) -> bool:
+        """Make fetching a robots.txt the host's next request; return whether rules are at hand instead."""
+        if authority is None:
+            authority = host.authorities[name] = Authority(name, host)
+        reason = self._settings.robots_ignore.get(host.name)
+        if reason is not None:
+            authority.rules = ignored(reason)
+            return True
+        authority.restart()
+        host.awaiting = authority
+        host.errands.append(authority)
+        return False
+
+    def _send_errand(self, authority: Authority, host: Host, address: Address, now: float) -> None:
+        self._errand_number -= 1
+        order = Order(self._errand_number, host, address, now)
+        order.authority = authority
+        authority.order = order
+        order.starts(self._address_gap)
+        self._live[order.trans_id] = order
+        if order.host_waits:
+            self._hosts.changed(host)
+        self._errands.append(
+            FetchRobots(
+                authority.name,
+                authority.url,
+                host.name,
+                address.name,
+                order.trans_id,
+                order.report_start,
+            )
+        )
+
+    def _run_errand(self, authority: Authority, host: Host, now: float) -> None:
+        host.errands.append(authority)
+        self._consider(host, now)
+
+    def _repeat_errand(self, order: Order, now: float) -> None:
+        """Send an errand again whose answer got lost; too often is as good as no answer."""
+        authority = order.authority
+        assert authority is not None
+        authority.order = None
+        authority.repeats += 1
+        if authority.repeats <= self._settings.max_retries:
+            self._run_errand(authority, order.host, now)
+        else:
+            answer = RobotsAnswer(Outcome.NET_TIMEOUT_TOTAL, detail="the fetch got lost")
+            self._rule(authority, answer, order, now)
+        self._consider(order.host, now)
+        self._ready.renew(order.address)
+
+    def _rule(
+        self, authority: Authority, answer: RobotsAnswer, order: Order | None, now: float
+    ) -> RobotsRules:
+        """Let rules count from now on, and let what waited for them go on."""
+        rules = decide(
+            answer,
+            agent=self._agent,
+            settings=self._settings,
+            earlier=authority.rules,
+            now=now,
+        )
+        self._keep(authority, rules)
+        host = authority.host
+        if host.awaiting is authority:
+            host.awaiting = None
+        if order is not None and host is order.host and host.gap:
+            # The rules may have brought a Crawl-delay, which counts from this very request.
+            host.hold_until(max(min(answer.sent_at, now), order.dispatched_at) + host.gap)
+        if rules.state is RobotsState.UNREACHABLE:
+            self._end_all(
+                host,
+                authority.name,
+                Outcome.POLICY_ROBOTS_UNREACHABLE,
+                rules.detail,
+                rules.expires_at - now,
+                now,
+            )
+        self._hosts.changed(host)
+        self._consider(host, now)
+        return rules
+
+    def _keep(self, authority: Authority, rules: RobotsRules) -> None:
+        before = authority.rules
+        if before is not None and before.rules is not None:
+            self._hosts.rule_characters -= before.rules.characters
+        if rules.rules is not None:
+            self._hosts.rule_characters += rules.rules.characters
+        authority.rules = rules
+        host = authority.host
+        host.crawl_delay = max(
+            (each.rules.crawl_delay for each in host.authorities.values() if each.rules),
+            default=0.0,
+        )
+        host.set_pace(self._pace)
+
+    def _forbid(self, due: Due, rules: RobotsRules, now: float) -> None:
+        if rules.state is RobotsState.UNREACHABLE:
+            self._ended.append(
+                Ended(
+                    due,
+                    Outcome.POLICY_ROBOTS_UNREACHABLE,
+                    rules.detail,
+                    max(rules.expires_at - now, 0.0),
+                )
+            )
+        else:
+            self._ended.append(Ended(due, Outcome.POLICY_ROBOTS, "disallowed by robots.txt"))
+
+    # ------------------------------------------------------------------ what ends or goes back
+
+    def verdicts(self, now: float) -> list[Ended]:
+        """Return the URLs that ended here since the last call."""
+        del now
+        ended, self._ended = self._ended, []
+        return ended
+
+    def returned(self, now: float) -> list[Returned]:
+        """Return the URLs handed back untried since the last call, each still leased."""
+        del now
+        returned, self._returned = self._returned, []
+        return returned
+
+    def drain(self) -> list[Due]:
+        """Give back every URL that is not out; call `verdicts` for those that ended."""
+        given = [due for due, _ in self._returned]
+        self._returned.clear()
+        given += self._table.drain()
+        for host in self._hosts.all():
+            host.errands.clear()
+            host.ticket = 0
+            if host.awaiting is not None and host.awaiting.order is None:
+                host.awaiting = None
+        return given
+
+    def _end_all(
+        self,
+        host: Host,
+        authority: str | None,
+        outcome: Outcome,
+        detail: str,
+        retry_after: float | None,
+        now: float,
+    ) -> None:
+        """End what is queued for an authority (None: for the whole host)."""
+        slot = host.slot
+        prefix = "" if authority is None else authority + "/"
+        kept: list[Due] = []
+        for due in self._table.take_all(host):
+            if due.url.startswith(prefix):
+                self._ended.append(Ended(due, outcome, detail, retry_after))
+            else:
+                kept.append(due)
+        for due in kept:
+            self._table.add(host, due)
+        if slot is not None:
+            self._shrunk(slot, now)
+
+    def _end_dead(self, due: Due, authority: str, host: Host, now: float) -> bool:
+        """End a URL whose authority has failed for good, as long as that is remembered."""
+        death = host.dead.get(authority)
+        if death is None:
+            return False
+        outcome, until = death
+        if now >= until:
+            del host.dead[authority]
+            return False
+        self._ended.append(Ended(due, outcome, f"not tried: {authority} failed before"))
+        return True
+
+    def _hand_back(self, host: Host, now: float) -> None:
+        """Give the queue of a host that is held for long to others."""
+        slot = host.slot
+        seconds = host.next_at - now
+        self._returned += [Returned(due, seconds) for due in self._table.take_all(host)]
+        self._refills.hold(host)
+        if slot is not None:
+            self._shrunk(slot, now)
+
+    # ------------------------------------------------------------------ hosts
+
+    def _judge(self, order: Order, authority: str, done: Done, now: float) -> None:
+        """Let an outcome count for its host."""
+        host, outcome = order.host, Outcome(done.outcome)
+        if trouble.blames_host(outcome):
+            if trouble.other_address_may_help(host, order, outcome):
+                self._turn_to_next_address(host)
+                return
+            trouble.fail(host, order, outcome, done.retry_after_seconds, self._pace, now)
+            if authority and trouble.is_dead(host, outcome):
+                host.dead[authority] = (outcome, now + self._pace.max_back_off)
+                detail = f"not tried: {authority} failed before"
+                self._end_all(host, authority, outcome, detail, None, now)
+            self._hosts.changed(host)
+        elif trouble.is_healthy(outcome) and (host.strikes or host.failed_addresses):
+            trouble.recover(host, order, min(done.sent_at, now), self._pace)
+            self._hosts.changed(host)
+
+    def _turn_to_next_address(self, host: Host) -> None:
+        assert host.address is not None
+        host.failed_addresses += 1
+        position = (
+            host.addresses.index(host.address.name) if host.address.name in host.addresses else -1
+        )
+        self._hosts.locate(host, host.addresses[(position + 1) % len(host.addresses)])
+
+    def _consider(self, host: Host, now: float) -> None:
+        """Put a host that could send something in the ready heap, or ask for what it lacks."""
+        if host.ticket or host.unstarted or host.open >= host.limit:
+            return
+        if not host.errands:
+            slot = host.slot
+            if slot is None or not slot.pending or host.awaiting is not None:
+                return
+            if host.strikes and host.next_at - now > _HOLD_SECONDS:
+                self._hand_back(host, now)
+                return
+        if now >= host.fresh_until or host.address is None:
+            self._ask_name(host, now)
+            return
+        moment = host.next_at
+        self._ready.put(host, host.address, moment if moment > now else now)
+
+    def _ask_name(self, host: Host, now: float) -> None:
+        """Have a host resolved; a name that does not exist ends what is queued for it."""
+        failure = self._names.ask(host, now)
+        if failure is None or failure.outcome is None:
+            return
+        while host.errands:
+            authority = host.errands.popleft()
+            self._rule(authority, RobotsAnswer(failure.outcome, detail=failure.detail), None, now)
+        self._end_all(host, None, failure.outcome, failure.detail, None, now)
+
+    def _shrunk(self, slot: Slot, now: float) -> None:
+        """Let leftovers move up after URLs left a queue."""
+        host = slot.host
+        newcomer = self._table.shrunk(slot)
+        if newcomer is not None:
+            self._consider(newcomer, now)
+        if host is not None and host.slot is None:
+            self._hosts.rest(host, now)
+
+    # ------------------------------------------------------------------ time
+
+    def wake_at(self, now: float) -> float | None:
+        """Return the next moment at which a call could give something; None when only answers can."""
+        if self._errands or self._ended or self._names.has_questions:
+            return now
+        moments = [self._ready.next_at(), self._names.next_at()]
+        if self._live:
+            first = next(iter(self._live.values()))
+            moments.append(first.heard_at + self._settings.timeout_spider_status_seconds)
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def host_clocks(self, now: float) -> list[HostClock]:
+        """Return the clocks that changed since the last call, to be stored with the next transaction."""
+        return self._hosts.clocks(now)
+
+    def restore(
+        self,
+        name: str,
+        now: float,
+        *,
+        next_allowed_seconds: float,
+        strikes: int = 0,
+        parked: Outcome | None = None,
+        address: str = "",
+    ) -> None:
+        """Take over a host's clock from before a restart, no longer than the longest hold."""
+        host = self._hosts.get(name)
+        wait = min(max(next_allowed_seconds, 0.0), self._pace.max_back_off + self._pace.host_gap)
+        host.hold_until(now + wait)
+        host.strikes = max(strikes, 0)
+        host.struck_at = now
+        host.parked = parked
+        host.set_pace(self._pace)
+        if address and wait and self._address_gap:
+            place = self._hosts.address(address)
+            place.next_at = max(place.next_at, now + min(wait, self._address_gap))
+        self._hosts.rest(host, now)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no URL is in here: none queued, out, ended or handed back."""
+        return not (
+            self._live
+            or self._table.queued
+            or self._table.leftover
+            or self._ended
+            or self._returned
+        )
+
+    def stats(self) -> Stats:
+        """Return numbers for people."""
+        free = self._table.free_count
+        return Stats(
+            hosts=len(self._hosts),
+            addresses=self._hosts.address_count,
+            slots_used=self._settings.queue_count - free,
+            slots_free=free,
+            queued=self._table.queued,
+            leftover=self._table.leftover,
+            in_flight=len(self._live),
+            ready=len(self._ready),
+            stale=self._stale,
+            resolver_silent_seconds=self._names.silent_seconds,
+        )

@@ -1,0 +1,629 @@
+"""The contract of a catalog: what every backend does."""
+
+import pytest
+from catalog_rig import NOW, done, excluded, failure, found, md5_of, page
+
+from gossamer.catalog.catalog import HostClock, RobotsRecord, TrapCount, Verdict
+from gossamer.errors import CatalogError
+from gossamer.messages import Kind, Pointer
+from gossamer.outcomes import Outcome, State
+
+A, B, C = "http://a.example/", "http://b.example/", "http://c.example/"
+
+
+def lease_all(catalog, now=NOW, **options):
+    return catalog.due(1_000, 1_000, now, **options)
+
+
+def urls(batch):
+    return [due.url for due in batch]
+
+
+class TestDiscovery:
+    def test_a_new_url_gets_the_next_number_and_is_pending(self, catalog):
+        assert catalog.add([found(A), found(B)], NOW) == [1, 2]
+        counts = catalog.counts()
+        assert (counts.discovered, counts.pending) == (2, 2)
+        assert catalog.check() == []
+
+    def test_a_known_url_is_not_entered_twice(self, catalog):
+        catalog.add([found(A)], NOW)
+        assert catalog.add([found(A), found(B), found(B)], NOW) == [2]
+        assert catalog.counts().discovered == 2
+
+    def test_known_urls_are_recognised_in_batches_of_any_size(self, catalog):
+        all_urls = [f"{A}{number}" for number in range(1_200)]
+        for size in (1, 7, 64, 600, 1_200):
+            catalog.add([found(url) for url in all_urls[:size]], NOW)
+        assert catalog.counts().discovered == 1_200
+        assert catalog.check() == []
+
+    def test_an_excluded_url_is_counted_with_its_reason(self, catalog):
+        catalog.add([excluded(A, outcome=Outcome.POLICY_ROBOTS)], NOW)
+        assert catalog.counts().excluded == 1
+        assert catalog.outcome_counts() == {Outcome.POLICY_ROBOTS: 1}
+        assert lease_all(catalog) == []
+
+    def test_a_start_url_that_was_excluded_becomes_pending(self, catalog):
+        """What a person names wins over what a rule kept out."""
+        catalog.add([excluded(A, depth=4)], NOW)
+        assert catalog.add([found(A)], NOW) == []
+        (due,) = lease_all(catalog)
+        assert (due.url, due.depth) == (A, 0)
+        assert catalog.outcome_counts() == {}
+        assert catalog.check() == []
+
+    def test_a_shorter_way_readmits_what_a_longer_one_kept_out(self, catalog):
+        """Whether a URL is within max_depth must not depend on which way to it was found first."""
+        catalog.add([found(A), found(B)], NOW)
+        first, second = lease_all(catalog)
+        catalog.commit([done(first, [excluded(C, 5, Outcome.POLICY_BUDGET)])], NOW)
+        catalog.commit([done(second, [found(C, 3)])], NOW)
+        (due,) = lease_all(catalog)
+        assert (due.url, due.depth) == (C, 3)
+        assert catalog.check() == []
+
+    def test_a_link_does_not_readmit_what_was_kept_out_at_the_same_depth(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, [excluded(C, 1), found(B, 1)])], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, [found(C, 1)])], NOW)
+        assert lease_all(catalog) == []
+
+    def test_a_shorter_way_shortens_the_depth_of_what_is_pending(self, catalog):
+        catalog.add([found(A), found(B, 7)], NOW)
+        (due,) = catalog.due(1, 1, NOW, reject_hosts={"b.example"})
+        catalog.commit([done(due, [found(B, 1)])], NOW)
+        row = catalog.find(B)
+        assert (row.depth, row.parent) == (1, A)
+
+    def test_readmit_reopens_excluded_urls_only(self, catalog):
+        catalog.add([excluded(A), found(B)], NOW)
+        (entry,) = catalog.excluded()
+        assert (entry.url, entry.outcome) == (A, Outcome.POLICY_SCOPE)
+        assert catalog.readmit([1, 2, 99], NOW) == 1
+        assert sorted(urls(lease_all(catalog))) == [A, B]
+        assert catalog.check() == []
+
+    def test_everything_about_a_found_url_reaches_the_order(self, catalog):
+        catalog.add([found(A, 3, kind=int(Kind.SITEMAP), via=(B, C))], NOW)
+        (due,) = lease_all(catalog)
+        assert due.kind is Kind.SITEMAP
+        assert due.via == (B, C)
+        assert (due.host, due.depth, due.tries) == ("a.example", 3, 0)
+
+
+class TestLeases:
+    def test_a_leased_url_is_not_offered_again(self, catalog):
+        catalog.add([found(A)], NOW)
+        assert urls(lease_all(catalog)) == [A]
+        assert lease_all(catalog) == []
+        assert catalog.counts().leased == 1
+        assert catalog.check() == []
+
+    @pytest.mark.req("S1.26")
+    def test_rejected_hosts_are_left_out_and_keep_their_place(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        assert urls(lease_all(catalog, reject_hosts={"a.example"})) == [B]
+        assert urls(lease_all(catalog)) == [A]
+
+    def test_a_host_gives_at_most_its_share(self, catalog):
+        catalog.add([found(f"{A}{number}") for number in range(5)] + [found(B)], NOW)
+        assert len(catalog.due(10, 2, NOW)) == 3
+
+    def test_no_more_than_asked_for_is_leased(self, catalog):
+        catalog.add([found(f"http://h{number}.example/") for number in range(20)], NOW)
+        assert len(catalog.due(7, 3, NOW)) == 7
+        assert catalog.counts().leased == 7
+
+    def test_hosts_take_turns(self, catalog):
+        """However much one host has, every other one is served before it is served again."""
+        catalog.add([found(f"{A}{number}") for number in range(100)], NOW)
+        catalog.add([found(f"http://h{number}.example/") for number in range(9)], NOW)
+        served = [due.host for _ in range(11) for due in catalog.due(1, 1, NOW)]
+        assert len(set(served[:10])) == 10
+        assert served[10] == "a.example"
+
+    def test_inside_a_host_the_first_found_comes_first(self, catalog):
+        names = [f"{A}{number}" for number in (5, 3, 9, 1)]
+        catalog.add([found(url) for url in names], NOW)
+        assert urls(catalog.due(2, 2, NOW)) + urls(catalog.due(2, 2, NOW)) == names
+
+    def test_priority_goes_before_age(self, catalog):
+        catalog.add([found(A + "old")], NOW)
+        catalog.add([found(A + "urgent")], NOW, priority=5)
+        assert urls(lease_all(catalog)) == [A + "urgent", A + "old"]
+
+    def test_retries_come_when_they_are_due_and_after_fresh_urls(self, catalog):
+        catalog.add([found(A + "1")], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([failure(due, state=State.PENDING, due_at=NOW + 10)], NOW)
+        assert lease_all(catalog, NOW + 9) == []
+        assert catalog.next_due_at(NOW + 9) == NOW + 10
+        catalog.add([found(A + "2")], NOW)
+        batch = lease_all(catalog, NOW + 10)
+        assert urls(batch) == [A + "2", A + "1"]
+        assert batch[1].tries == 1
+
+    def test_a_retry_of_a_drained_host_is_not_forgotten(self, catalog):
+        catalog.add([found(A + "1"), found(A + "2")], NOW)
+        first, second = lease_all(catalog)
+        catalog.commit([failure(first, state=State.PENDING, due_at=NOW + 50)], NOW)
+        catalog.commit([failure(second, state=State.PENDING, due_at=NOW + 5)], NOW)
+        assert urls(lease_all(catalog, NOW + 5)) == [A + "2"]
+        assert urls(lease_all(catalog, NOW + 50)) == [A + "1"]
+
+    def test_released_urls_are_pending_and_no_try_is_counted(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        assert catalog.release([due.doc_id, 77], NOW) == 1
+        assert catalog.release([due.doc_id], NOW) == 0
+        (again,) = lease_all(catalog)
+        assert again.tries == 0
+        assert catalog.check() == []
+
+    def test_deaths_are_remembered(self, catalog):
+        catalog.add([found(A)], NOW)
+        for _ in range(2):
+            (due,) = lease_all(catalog)
+            catalog.release([due.doc_id], NOW, died=True)
+        assert catalog.deaths([due.doc_id, 99]) == {due.doc_id: 2}
+
+    def test_a_release_may_ask_for_a_pause(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.release([due.doc_id], NOW, due_at=NOW + 3)
+        assert lease_all(catalog) == []
+        assert urls(lease_all(catalog, NOW + 3)) == [A]
+
+    def test_parked_hosts_are_not_offered_until_their_time(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        parked = HostClock(host="a.example", parked_until=NOW + 60, parked_reason="net.refused")
+        catalog.set_host(parked)
+        catalog.add([found(A + "later")], NOW)
+        assert urls(lease_all(catalog)) == [B]
+        assert catalog.check() == []
+        assert catalog.next_due_at(NOW) == NOW + 60
+        assert urls(lease_all(catalog, NOW + 60)) == [A, A + "later"]
+
+    def test_a_host_that_is_unparked_is_offered_at_once(self, catalog):
+        catalog.add([found(A)], NOW)
+        catalog.set_host(HostClock(host="a.example", parked_until=NOW + 60))
+        assert lease_all(catalog) == []
+        catalog.set_host(HostClock(host="a.example"))
+        assert urls(lease_all(catalog)) == [A]
+
+    def test_nothing_pending_means_no_next_time(self, catalog):
+        assert catalog.next_due_at(NOW) is None
+        catalog.add([found(A)], NOW)
+        assert catalog.next_due_at(NOW) == NOW
+        lease_all(catalog)
+        assert catalog.next_due_at(NOW) is None
+
+
+class TestVerdicts:
+    def test_a_visit_and_what_it_found_arrive_together(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        committed = catalog.commit([done(due, [found(B, 1), excluded(C, 1), found(A)])], NOW)
+        assert (committed.applied, committed.new_urls, committed.pages) == (1, 2, 1)
+        counts = catalog.counts()
+        assert (counts.done, counts.pending, counts.excluded, counts.discovered) == (1, 1, 1, 3)
+        assert catalog.find(B).parent == A
+        assert catalog.check() == []
+
+    @pytest.mark.parametrize("state", [State.DONE, State.FAILED, State.EXCLUDED, State.PENDING])
+    def test_every_verdict_keeps_the_identity(self, catalog, state):
+        catalog.add([found(A), found(B)], NOW)
+        first, _ = lease_all(catalog)
+        catalog.commit([failure(first, state=state, due_at=NOW + 1)], NOW)
+        assert catalog.find(first.url).state is state
+        assert catalog.counts().leased == 1
+        assert catalog.check() == []
+
+    def test_a_late_duplicate_changes_nothing_and_is_reported(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due)], NOW)
+        committed = catalog.commit([failure(due), done(due, [found(B)])], NOW)
+        assert committed.stale == (due.doc_id, due.doc_id)
+        assert committed.applied == 0
+        assert catalog.find(B) is None
+        assert len(catalog.history(due.doc_id)) == 1
+        assert catalog.check() == []
+
+    def test_two_verdicts_in_one_batch_count_once(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        committed = catalog.commit([done(due), done(due)], NOW)
+        assert (committed.applied, committed.stale) == (1, (due.doc_id,))
+        assert catalog.check() == []
+
+    def test_a_verdict_on_an_unknown_document_is_stale(self, catalog):
+        assert catalog.commit([Verdict(page(12345), State.DONE)], NOW).stale == (12345,)
+
+    def test_a_verdict_cannot_be_a_lease(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        with pytest.raises(CatalogError, match="cannot be a lease"):
+            catalog.commit([Verdict(page(due.doc_id), State.LEASED)], NOW)
+        assert catalog.counts().leased == 1
+
+    def test_a_failed_transaction_leaves_nothing_behind(self, catalog):
+        """Numbers given out inside it are given out again, and what was counted is not."""
+        catalog.add([found(A), found(B)], NOW)
+        first, second = lease_all(catalog)
+        with pytest.raises(CatalogError):
+            catalog.commit(
+                [done(first, [found(C)]), Verdict(page(second.doc_id), State.LEASED)], NOW
+            )
+        assert catalog.counts().discovered == 2
+        assert catalog.add([found(C)], NOW) == [3]
+        assert catalog.check() == []
+
+    def test_waiting_for_robots_counts_no_try_and_leaves_no_history(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        waiting = page(
+            due.doc_id, outcome=int(Outcome.POLICY_ROBOTS_UNREACHABLE), status=0, fetched_at=0.0,
+            checksum=None, detail="503",
+        )  # fmt: skip
+        catalog.commit([Verdict(waiting, State.PENDING, NOW + 60)], NOW)
+        row = catalog.find(A)
+        assert (row.tries, row.detail, row.fetch) == (0, "503", None)
+        assert row.outcome is Outcome.POLICY_ROBOTS_UNREACHABLE
+        assert catalog.history(due.doc_id) == []
+
+    def test_outcomes_are_counted_by_the_latest(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        first, second = lease_all(catalog)
+        catalog.commit([failure(first, state=State.PENDING, due_at=NOW), done(second)], NOW)
+        assert catalog.outcome_counts() == {Outcome.NET_RESET: 1, Outcome.OK: 1}
+        catalog.commit([done(lease_all(catalog)[0])], NOW)
+        assert catalog.outcome_counts() == {Outcome.OK: 2}
+
+    def test_pages_are_counted_once_for_each_url_and_only_pages(self, catalog):
+        catalog.add([found(A), found(B), found(C, kind=int(Kind.SITEMAP))], NOW)
+        first, second, third = lease_all(catalog)
+        catalog.commit([done(first), failure(second), done(third)], NOW)
+        assert catalog.pages_done() == 1
+        catalog.requeue_due(NOW + 1e9, 10)
+        catalog.commit([done(due) for due in lease_all(catalog)], NOW + 1e9)
+        assert catalog.pages_done() == 2
+        assert catalog.check() == []
+
+    def test_the_history_is_complete_and_the_latest_comes_first(self, catalog):
+        catalog.add([found(A)], NOW)
+        for outcome in (Outcome.NET_RESET, Outcome.HTTP_5XX):
+            (due,) = lease_all(catalog)
+            catalog.commit([failure(due, outcome, State.PENDING)], NOW)
+        (due,) = lease_all(catalog)
+        pointer = Pointer("w-00001.warc.gz", 100, 50)
+        digest = "sha1:" + "B2A7" * 8
+        catalog.commit(
+            [done(due, pointer=pointer, payload_digest=digest, simhash=2**64 - 3, title="T")], NOW
+        )
+        latest, *earlier = catalog.history(due.doc_id)
+        assert [row.outcome for row in earlier] == [Outcome.HTTP_5XX, Outcome.NET_RESET]
+        assert (latest.pointer, latest.payload_digest) == (pointer, digest)
+        assert (latest.simhash, latest.title, latest.body_bytes) == (2**64 - 3, "T", 1_000)
+        assert catalog.find(A).fetch == latest
+
+
+class TestRecrawl:
+    def test_a_document_comes_back_when_its_time_has_come(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, etag='"x"', last_modified="Tue")], NOW)
+        assert catalog.requeue_due(NOW + 86_399, 10) == 0
+        assert catalog.requeue_due(NOW + 86_400, 10) == 1
+        assert catalog.requeue_due(NOW + 86_400, 10) == 0
+        (again,) = lease_all(catalog)
+        assert (again.etag, again.last_modified, again.tries) == ('"x"', "Tue", 0)
+        assert catalog.check() == []
+
+    def test_a_page_that_changes_is_visited_more_often_and_one_that_does_not_less(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        now = NOW
+        for visit in range(3):
+            batch = {due.url: due for due in lease_all(catalog, now)}
+            catalog.commit([done(batch[A], checksum=md5_of(f"{visit}")), done(batch[B])], now)
+            now += 1e7
+            catalog.requeue_due(now, 10)
+        changing, steady = catalog.find(A), catalog.find(B)
+        assert (changing.changes, steady.changes) == (2, 0)
+        batch = {due.url: due for due in lease_all(catalog, now)}
+        catalog.commit([done(batch[A], checksum=b"new"), done(batch[B])], now)
+        assert catalog.find(A).next_fetch_at - now == 86_400 / 8
+        assert catalog.find(B).next_fetch_at - now == 86_400 * 1.5**3
+
+    def test_not_modified_keeps_what_is_known_of_the_document(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, etag='"x"', title="T", simhash=5)], NOW)
+        catalog.requeue_due(NOW + 1e6, 1)
+        (due,) = lease_all(catalog)
+        unchanged = page(
+            due.doc_id, outcome=int(Outcome.NOT_MODIFIED), status=304, body_bytes=0, checksum=None,
+            content_type="",
+        )  # fmt: skip
+        catalog.commit([Verdict(unchanged, State.DONE)], NOW + 1e6)
+        row = catalog.find(A)
+        assert row.outcome is Outcome.NOT_MODIFIED
+        assert row.fetch.checksum == md5_of("body 1")
+        assert (row.fetch.etag, row.fetch.title, row.fetch.content_type) == (
+            '"x"',
+            "T",
+            "text/html",
+        )
+        assert row.changes == 0
+        assert catalog.pages_done() == 1
+
+    def test_a_failed_try_in_between_does_not_lose_the_validators(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, etag='"x"')], NOW)
+        catalog.requeue_due(NOW + 1e6, 1)
+        (due,) = lease_all(catalog)
+        catalog.commit([failure(due, state=State.PENDING)], NOW + 1e6)
+        (due,) = lease_all(catalog)
+        assert due.etag == '"x"'
+
+    def test_failed_urls_come_back_too(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        first, second = lease_all(catalog)
+        catalog.commit([failure(first), failure(second, Outcome.HTTP_4XX, due_at=NOW + 5)], NOW)
+        assert catalog.requeue_due(NOW + 5, 10) == 1
+        assert urls(lease_all(catalog)) == [B]
+
+
+class TestContents:
+    def test_the_same_body_makes_a_duplicate_of_the_first(self, catalog):
+        catalog.add([found(A), found(B), found(C)], NOW)
+        first, second, third = lease_all(catalog)
+        catalog.commit([done(first, checksum=b"same")], NOW)
+        catalog.commit([done(second, checksum=b"same"), done(third)], NOW)
+        assert catalog.find(B).duplicate_of == A
+        assert catalog.find(A).duplicate_of is None
+        assert catalog.find(C).duplicate_of is None
+        assert catalog.counts().duplicates == 1
+        assert catalog.check() == []
+
+    def test_duplicates_inside_one_batch_are_seen(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        catalog.commit([done(due, checksum=b"same") for due in lease_all(catalog)], NOW)
+        assert catalog.find(B).duplicate_of == A
+
+    def test_empty_bodies_and_error_pages_are_no_duplicates(self, catalog):
+        catalog.add([found(A), found(B), found(C)], NOW)
+        first, second, third = lease_all(catalog)
+        catalog.commit(
+            [
+                done(first, checksum=b"same", body_bytes=0),
+                done(second, checksum=b"same", body_bytes=0),
+                done(third, checksum=b"same", status=404, outcome=int(Outcome.HTTP_4XX)),
+            ],
+            NOW,
+        )
+        assert catalog.counts().duplicates == 0
+
+    def test_a_document_that_changes_is_no_duplicate_any_more(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        catalog.commit([done(due, checksum=b"same") for due in lease_all(catalog)], NOW)
+        catalog.requeue_due(NOW + 1e6, 10)
+        batch = {due.url: due for due in lease_all(catalog)}
+        catalog.commit([done(batch[A], checksum=b"same"), done(batch[B], checksum=b"own")], NOW)
+        assert catalog.find(B).duplicate_of is None
+        assert catalog.counts().duplicates == 0
+        assert catalog.check() == []
+
+    def test_near_duplicates_are_grouped_by_the_first(self, catalog):
+        catalog.add([found(A), found(B), found(C)], NOW)
+        hashes = {A: 0b1111 << 60, B: (0b1111 << 60) ^ 0b111, C: (0b1111 << 60) ^ 0b1111}
+        catalog.commit([done(due, simhash=hashes[due.url]) for due in lease_all(catalog)], NOW)
+        near = {row.url: row.near_duplicate_of for row in catalog.rows()}
+        assert near == {A: None, B: A, C: None}
+        assert catalog.near_duplicate_count() == 1
+
+    def test_a_payload_is_found_by_its_digest(self, catalog):
+        digest = "sha1:" + "A2B3" * 8
+        catalog.add([found(A), found(B)], NOW)
+        first, second = lease_all(catalog)
+        pointer = Pointer("w.warc.gz", 0, 10)
+        assert catalog.find_payload(digest) is None
+        catalog.commit(
+            [done(first, payload_digest=digest, pointer=pointer, fetched_at=NOW + 1)], NOW
+        )
+        catalog.commit([done(second, payload_digest=digest, pointer=pointer)], NOW)
+        assert catalog.find_payload(digest) == (A, NOW + 1)
+        assert catalog.find_payload("md5:other") is None
+
+    def test_how_far_archive_files_are_good_is_known(self, catalog):
+        catalog.add([found(A), found(B), found(C)], NOW)
+        pointers = [Pointer("x", 100, 10), Pointer("x", 50, 10), Pointer("y", 7, 3)]
+        verdicts = [
+            done(due, pointer=pointer)
+            for due, pointer in zip(lease_all(catalog), pointers, strict=True)
+        ]
+        catalog.commit(verdicts, NOW)
+        assert catalog.known_good() == {"x": 110, "y": 10}
+
+
+class TestReading:
+    def test_rows_give_every_url_once_in_order(self, catalog):
+        catalog.add([found(f"{A}{number}") for number in range(1_203)], NOW)
+        rows = list(catalog.rows())
+        assert [row.doc_id for row in rows] == list(range(1, 1_204))
+        assert rows[0].state is State.PENDING
+        assert rows[0].md5 == md5_of(A + "0")
+
+    def test_rows_end_although_new_urls_arrive(self, catalog):
+        """A walk ends at what was known when it began, or an export of a fast crawl would never end."""
+        catalog.add([found(f"{A}{number}") for number in range(600)], NOW)
+        rows = catalog.rows()
+        next(rows)
+        catalog.add([found(f"{B}{number}") for number in range(600)], NOW)
+        assert sum(1 for _ in rows) == 599
+
+    def test_links_are_pairs_of_known_urls(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        targets = b"".join(md5_of(url)[:8] for url in (B, "http://unknown.example/", A))
+        catalog.commit([done(due, [found(B)], targets=targets)], NOW)
+        assert list(catalog.links()) == [(A, B), (A, A)]
+
+    def test_a_new_visit_replaces_the_links(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, [found(B)], targets=md5_of(B)[:8])], NOW)
+        catalog.requeue_due(NOW + 1e6, 1)
+        (due,) = [due for due in lease_all(catalog) if due.url == A]
+        catalog.commit([done(due, targets=md5_of(A)[:8])], NOW)
+        assert list(catalog.links()) == [(A, A)]
+
+    def test_links_can_be_left_out(self, backend):
+        catalog = backend.open(keep_links=False)
+        catalog.begin_run(NOW)
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, targets=md5_of(A)[:8])], NOW)
+        assert list(catalog.links()) == []
+
+    def test_an_unknown_url_is_not_found(self, catalog):
+        assert catalog.find(A) is None
+        assert catalog.history(1) == []
+
+    def test_hosts_are_listed_by_size(self, catalog):
+        catalog.add([found(A), found(B), found(B + "2")], NOW)
+        first, second = catalog.host_rows(5)
+        assert (first.host, first.pending) == ("b.example", 2)
+        assert second.host == "a.example"
+        assert len(catalog.host_rows(1)) == 1
+
+    def test_fetches_are_counted_from_a_moment_on(self, catalog):
+        assert catalog.first_fetched_at() is None
+        catalog.add([found(A), found(B)], NOW)
+        first, second = lease_all(catalog)
+        catalog.commit([done(first), done(second, fetched_at=NOW + 30)], NOW)
+        assert catalog.fetched_since(NOW + 10) == 1
+        assert catalog.first_fetched_at() == NOW
+        assert catalog.counts().fetches == 2
+
+
+class TestMemories:
+    def test_host_clocks_survive(self, backend, catalog):
+        clock = HostClock(
+            host="a.example", next_allowed_at=NOW + 5, delay_seconds=2.5, address="192.0.2.1",
+            failures_in_a_row=3, parked_until=NOW + 9, parked_reason="http.429",
+        )  # fmt: skip
+        catalog.commit([], NOW, hosts=[clock, HostClock(host="b.example", delay_seconds=1)])
+        catalog.close()
+        again = backend.open()
+        assert again.host_clocks(NOW) == [clock]
+        assert again.host_clock("b.example").delay_seconds == 1
+        assert again.host_clock("c.example") is None
+
+    def test_robots_records_survive(self, backend, catalog):
+        record = RobotsRecord(
+            authority="https://a.example:444", fetched_at=NOW, expires_at=NOW + 9, status=200,
+            outcome=int(Outcome.OK), body=b"User-agent: *\n", crawl_delay=1.5, failures=2,
+        )  # fmt: skip
+        catalog.put_robots(record)
+        catalog.close()
+        again = backend.open()
+        assert again.robots("https://a.example:444") == record
+        assert again.robots("https://a.example") is None
+
+    def test_trap_counts_are_kept_with_the_commit(self, catalog):
+        first = TrapCount("a.example", "/cal/{n}", 10)
+        second = TrapCount("a.example", "/x", 3, "calendar-like")
+        catalog.commit([], NOW, traps=[first, second])
+        catalog.commit([], NOW, traps=[TrapCount("a.example", "/cal/{n}", 11)])
+        assert catalog.traps() == [second, TrapCount("a.example", "/cal/{n}", 11)]
+
+    def test_notes_are_kept(self, catalog):
+        assert catalog.note("start") is None
+        catalog.put_note("start", "one")
+        catalog.put_note("start", "two")
+        assert catalog.note("start") == "two"
+
+
+class TestRuns:
+    def test_the_first_run_is_clean(self, backend):
+        recovery = backend.open().begin_run(NOW)
+        assert (recovery.clean, recovery.released, recovery.hosts) == (True, 0, ())
+
+    def test_after_a_crash_leases_return_and_their_hosts_are_named(self, backend, catalog):
+        """A request may have reached these hosts: they are owed their full delay."""
+        catalog.add([found(A), found(B), found(C)], NOW)
+        catalog.due(2, 1, NOW)
+        catalog.close()
+        again = backend.open()
+        recovery = again.begin_run(NOW)
+        assert (recovery.clean, recovery.released) == (False, 2)
+        assert set(recovery.hosts) == {"a.example", "b.example"}
+        assert again.check() == []
+        assert len(lease_all(again)) == 3
+
+    def test_a_clean_stop_is_known_and_runs_are_numbered(self, backend, catalog):
+        catalog.end_run(NOW)
+        catalog.close()
+        recovery = backend.open().begin_run(NOW)
+        assert (recovery.clean, recovery.run_id) == (True, 2)
+
+    def test_recovery_can_be_repeated(self, backend, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        lease_all(catalog)
+        states = []
+        for _ in range(5):
+            catalog.close()
+            catalog = backend.open()
+            catalog.begin_run(NOW)
+            states.append(catalog.counts())
+            assert catalog.check() == []
+        assert set(states) == {states[0]}
+
+    def test_a_clock_that_was_a_day_ahead_stalls_nothing(self, backend, catalog):
+        """Stored waits are cut to the longest there is, for URLs, hosts and clocks alike."""
+        catalog.add([found(A), found(B)], NOW)
+        first, second = lease_all(catalog)
+        ahead = NOW + 86_400
+        catalog.commit(
+            [failure(due, state=State.PENDING, due_at=ahead + 30) for due in (first, second)],
+            ahead,
+            hosts=[HostClock(host="a.example", next_allowed_at=ahead, parked_until=ahead + 30)],
+        )
+        catalog.close()
+        again = backend.open()
+        again.begin_run(NOW, longest_wait_seconds=100)
+        assert again.host_clock("a.example").parked_until == NOW + 100
+        assert len(lease_all(again, NOW + 100)) == 2
+
+    def test_a_clock_set_back_while_running_stalls_nothing(self, catalog):
+        catalog.begin_run(NOW, longest_wait_seconds=100)
+        catalog.add([found(f"{A}{number}") for number in range(3)], NOW)
+        (due,) = catalog.due(1, 1, NOW)
+        catalog.commit([failure(due, state=State.PENDING, due_at=NOW + 50)], NOW)
+        back = NOW - 86_400
+        assert len(catalog.due(1, 1, back)) == 1
+        assert len(lease_all(catalog, back)) == 1
+        assert urls(lease_all(catalog, back + 100)) == [due.url]
+
+
+class TestReaders:
+    def test_a_reader_sees_what_is_committed_and_never_blocks_the_writer(self, backend, catalog):
+        catalog.add([found(f"{A}{number}") for number in range(1_000)], NOW)
+        reader = backend.open(read_only=True)
+        rows = reader.rows()
+        next(rows)
+        batch = lease_all(catalog)
+        catalog.commit([done(due) for due in batch], NOW)
+        assert reader.counts().done == 1_000
+        assert sum(1 for _ in rows) == 999
+        assert reader.check() == []
+
+    def test_a_reader_cannot_write(self, backend, catalog):
+        reader = backend.open(read_only=True)
+        with pytest.raises(CatalogError, match="opened for reading"):
+            reader.add([found(A)], NOW)

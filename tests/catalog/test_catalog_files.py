@@ -1,0 +1,230 @@
+"""The catalog as a file: migrations, other versions, damage, permissions, a full disk."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+from catalog_rig import NOW, done, found
+
+from gossamer.catalog.migrate import Migration, shipped_migrations
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.config.catalog import CatalogSettings
+from gossamer.errors import CatalogError, DiskFullError, WorkspaceError
+
+SETTINGS = CatalogSettings()
+
+
+def column_added(version):
+    return Migration(version, "colour", "ALTER TABLE host ADD COLUMN colour TEXT;\n")
+
+
+def make(path):
+    with SqliteCatalog.open(path, SETTINGS) as catalog:
+        catalog.begin_run(NOW)
+        catalog.add([found("http://a.example/")], NOW)
+
+
+def schema(path):
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT max(version) FROM schema_version").fetchone()[0]
+
+
+class TestMigrations:
+    def test_shipped_steps_are_numbered_without_gaps(self):
+        versions = [step.version for step in shipped_migrations()]
+        assert versions == list(range(1, len(versions) + 1))
+
+    def test_an_older_catalog_is_brought_up_to_date_and_a_copy_kept(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        steps = [*shipped_migrations(), column_added(2)]
+        with SqliteCatalog.open(path, SETTINGS, migrations=steps) as catalog:
+            assert catalog.counts().discovered == 1
+        assert schema(path) == 2
+        assert schema(f"{path}.schema-1") == 1
+
+    def test_a_step_that_fails_leaves_the_old_catalog(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        broken = Migration(2, "broken", "CREATE TABLE colour (x) ;\nSELECT * FROM nowhere;\n")
+        with pytest.raises(CatalogError, match="nowhere"):
+            SqliteCatalog.open(path, SETTINGS, migrations=[*shipped_migrations(), broken])
+        with SqliteCatalog.open(path, SETTINGS) as catalog:
+            assert catalog.counts().discovered == 1
+
+    def test_killed_while_migrating_leaves_the_old_or_the_new(self, tmp_path):
+        """Killed at many moments of a step that takes a while, the catalog opens with either version."""
+        path = tmp_path / "catalog.db"
+        make(path)
+        slow = (
+            "CREATE TABLE colour AS WITH RECURSIVE n(x) AS "
+            "(SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 300000) SELECT x FROM n;\n"
+        )
+        code = (
+            "import sys\n"
+            "from gossamer.catalog.migrate import Migration, shipped_migrations\n"
+            "from gossamer.catalog.sqlite import SqliteCatalog\n"
+            "from gossamer.config.catalog import CatalogSettings\n"
+            f"steps = [*shipped_migrations(), Migration(2, 'slow', {slow!r})]\n"
+            "print('ready', flush=True)\n"
+            "SqliteCatalog.open(sys.argv[1], CatalogSettings(), migrations=steps).close()\n"
+        )
+        seen = set()
+        for delay in (0.0, 0.01, 0.03, 0.06, 0.1, 2.0):
+            process = subprocess.Popen(
+                [sys.executable, "-c", code, path], stdout=subprocess.PIPE
+            )
+            process.stdout.readline()
+            time.sleep(delay)
+            process.kill()
+            process.communicate()
+            seen.add(schema(path))
+            with closing(sqlite3.connect(path)) as connection:
+                tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+            assert ("colour" in tables) == (schema(path) == 2)
+        assert seen <= {1, 2}
+        assert 2 in seen
+
+    @pytest.mark.parametrize("read_only", [False, True])
+    def test_a_newer_catalog_is_refused_with_what_to_do(self, tmp_path, read_only):
+        path = tmp_path / "catalog.db"
+        newer = [*shipped_migrations(), column_added(7)]
+        SqliteCatalog.open(path, SETTINGS, migrations=newer).close()
+        expected = f"cannot open catalog {path}: newer schema 7 than 1; upgrade the program"
+        with pytest.raises(WorkspaceError) as caught:
+            SqliteCatalog.open(path, SETTINGS, read_only=read_only)
+        assert str(caught.value) == expected
+
+    def test_a_reader_does_not_migrate(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        steps = [*shipped_migrations(), column_added(2)]
+        with pytest.raises(WorkspaceError, match="older schema 1 than 2"):
+            SqliteCatalog.open(path, SETTINGS, read_only=True, migrations=steps)
+        assert schema(path) == 1
+
+
+class TestOpening:
+    def test_a_missing_catalog_cannot_be_read(self, tmp_path):
+        with pytest.raises(WorkspaceError, match="no such file"):
+            SqliteCatalog.open(tmp_path / "catalog.db", SETTINGS, read_only=True)
+
+    def test_a_missing_folder_is_named(self, tmp_path):
+        with pytest.raises(WorkspaceError, match="nowhere"):
+            SqliteCatalog.open(tmp_path / "nowhere" / "catalog.db", SETTINGS)
+
+    def test_a_file_that_is_no_database_is_refused(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        path.write_bytes(b"not a database at all" * 1_000)
+        with pytest.raises(CatalogError, match="damaged"):
+            SqliteCatalog.open(path, SETTINGS)
+        with pytest.raises(CatalogError, match="damaged"):
+            SqliteCatalog.open(path, SETTINGS, read_only=True)
+
+    def test_a_database_of_another_program_is_left_alone(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE theirs (x)")
+        with pytest.raises(WorkspaceError, match="another program"):
+            SqliteCatalog.open(path, SETTINGS)
+
+    def test_only_the_owner_may_read_a_catalog(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        with SqliteCatalog.open(path, SETTINGS) as catalog:
+            catalog.add([found("http://a.example/")], NOW)
+            for name in ("catalog.db", "catalog.db-wal", "catalog.db-shm"):
+                assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+
+    def test_paths_may_hold_any_character(self, tmp_path):
+        folder = tmp_path / "a?b#c %41 é"
+        folder.mkdir()
+        make(folder / "catalog.db")
+        with SqliteCatalog.open(folder / "catalog.db", SETTINGS, read_only=True) as catalog:
+            assert catalog.counts().discovered == 1
+
+    def test_commits_are_synchronous(self, tmp_path):
+        """An acknowledged commit survives power loss only with synchronous = FULL (2)."""
+        with SqliteCatalog.open(tmp_path / "catalog.db", SETTINGS) as catalog:
+            connection = catalog._database.connection
+            assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+            assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+    def test_a_catalog_can_live_in_memory(self):
+        with SqliteCatalog.open(":memory:", SETTINGS) as catalog:
+            catalog.add([found("http://a.example/")], NOW)
+            assert catalog.check() == []
+
+    def test_a_locked_database_is_an_error_of_ours(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        with (
+            SqliteCatalog.open(path, SETTINGS) as catalog,
+            closing(sqlite3.connect(path, isolation_level=None)) as other,
+        ):
+            catalog._database.connection.execute("PRAGMA busy_timeout = 10")
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(CatalogError, match="another program holds it"):
+                catalog.add([found("http://b.example/")], NOW)
+            other.execute("ROLLBACK")
+            catalog.add([found("http://b.example/")], NOW)
+            assert catalog.counts().discovered == 2
+
+    def test_damage_is_found_by_the_check(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE host SET pending = 5")
+            connection.execute("UPDATE outcome_count SET urls = 9")
+            connection.execute("UPDATE host SET turn = NULL, next_due_at = NULL")
+            connection.commit()
+        with SqliteCatalog.open(path, SETTINGS) as catalog:
+            wrong = "\n".join(catalog.check())
+        assert "host a.example: counters [5, 0, 0, 0, 0], URLs [1, 0, 0, 0, 0]" in wrong
+        assert "would never be served" in wrong
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 2 MiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = os.geteuid() == 0 and (
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], capture_output=True
+        ).returncode
+        == 0
+    )
+    if not mounted:
+        pytest.skip("cannot mount a small file system here: needs root and mount")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+class TestFullDisk:
+    def test_a_full_disk_loses_nothing_and_work_goes_on_when_space_is_back(self, small_disk):
+        ballast = small_disk / "ballast"
+        ballast.write_bytes(b"x" * 900_000)
+        with SqliteCatalog.open(small_disk / "catalog.db", SETTINGS) as catalog:
+            catalog.begin_run(NOW)
+            added = 0
+            with pytest.raises(DiskFullError, match="no space left on the disk; free some"):
+                while added < 100_000:
+                    block = [found(f"http://a.example/{added + n}") for n in range(500)]
+                    catalog.add(block, NOW)
+                    added += 500
+            assert added > 0
+            assert catalog.counts().discovered == added
+            assert catalog.check() == []
+            with pytest.raises(DiskFullError):
+                catalog.due(10_000, 10_000, NOW)
+            ballast.unlink()
+            batch = catalog.due(100, 100, NOW)
+            assert len(batch) == 100
+            catalog.commit([done(due) for due in batch], NOW)
+            assert catalog.check() == []
+            assert catalog.counts().done == 100

@@ -1,0 +1,135 @@
+"""The command a person types, end to end against the fake web."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gossamer.fakeweb.process import FakeWeb
+
+GOSSAMER = [sys.executable, "-m", "gossamer.cli"]
+QUICK = ["--delay", "0", "--per-host", "8", "--scope", "any", "--allow-private"]
+
+
+@pytest.fixture(scope="module")
+def web():
+    with FakeWeb(pages=60, hosts=3, seed=5, max_seconds=300) as fake:
+        yield fake
+
+
+def gossamer(*words: object, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*GOSSAMER, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def counts(folder) -> dict[str, int]:
+    return json.loads(gossamer("status", "--dir", folder, "--json").stdout)["counts"]
+
+
+def test_a_crawl_ends_with_a_summary_and_every_page_is_there(web, tmp_path):
+    folder = tmp_path / "w"
+    done = gossamer("crawl", web.start_url, "--dir", folder, *QUICK, "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["reason"], summary["exit_code"]) == ("finished", 0)
+    numbers = counts(folder)
+    assert numbers["pending"] == numbers["leased"] == 0
+    assert numbers["discovered"] == sum(numbers.values()) - numbers["discovered"]
+    records = gossamer("export", "--dir", folder).stdout.splitlines()
+    assert len(records) == numbers["discovered"]
+    healthy = gossamer("doctor", "--offline", "--dir", folder)
+    assert healthy.returncode == 0, healthy.stdout
+
+
+def test_max_pages_is_exact_and_a_larger_number_goes_on(web, tmp_path):
+    folder = tmp_path / "w"
+    for limit in (7, 7, 12):
+        done = gossamer(
+            *("crawl", web.start_url, "--dir", folder, *QUICK, "--json"), "--max-pages", limit
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["reason"] == "max_pages"
+        assert json.loads(gossamer("status", "--dir", folder, "--json").stdout)["pages"] == limit
+
+
+def test_the_summary_for_people_says_how_to_go_on(web, tmp_path):
+    folder = tmp_path / "w"
+    done = gossamer("crawl", web.start_url, "--dir", folder, *QUICK, "--max-pages", 3)
+    assert done.returncode == 0
+    assert "larger number to go on" in done.stdout
+    assert f"gossamer status --dir {folder}" in done.stdout
+    quiet = gossamer("crawl", "--dir", folder, *QUICK, "--max-pages", 4, "--quiet")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+
+
+def test_added_urls_are_crawled_without_naming_them_again(web, tmp_path):
+    folder = tmp_path / "w"
+    listed = tmp_path / "urls.txt"
+    listed.write_text(f"# start\n{web.start_url}\n\n{web.start_url}\n")
+    added = gossamer("add", "--file", listed, "--dir", folder, "--json")
+    assert json.loads(added.stdout) == {"given": 2, "new": 1}
+    again = gossamer("add", "--file", "-", "--dir", folder, "--json", input=listed.read_text())
+    assert json.loads(again.stdout) == {"given": 2, "new": 0}
+    assert counts(folder)["pending"] == 1
+    done = gossamer("crawl", "--dir", folder, *QUICK, "--max-pages", 5, "--json")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_stops_in_good_order_and_the_same_command_goes_on(tmp_path, number, code):
+    with FakeWeb(pages=80, hosts=2, seed=6, latency_ms=30, max_seconds=120) as web:
+        folder = tmp_path / "w"
+        words = ["crawl", web.start_url, "--dir", str(folder), *QUICK, "--json"]
+        process = subprocess.Popen(
+            [*GOSSAMER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        deadline = time.monotonic() + 30
+        while len(web.log().requests) < 10 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, complaint = process.communicate(timeout=30)
+        assert process.returncode == code, complaint
+        assert "run the same command again" in complaint
+        assert counts(folder)["leased"] == 0
+        assert gossamer(*words).returncode == 0
+        assert counts(folder)["pending"] == 0
+
+
+def test_a_workspace_in_use_is_refused(tmp_path):
+    with FakeWeb(pages=80, hosts=1, seed=6, latency_ms=200, max_seconds=120) as web:
+        folder = tmp_path / "w"
+        words = ["crawl", web.start_url, "--dir", str(folder), *QUICK]
+        first = subprocess.Popen(
+            [*GOSSAMER, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            deadline = time.monotonic() + 30
+            while not web.log().requests and time.monotonic() < deadline:
+                time.sleep(0.05)
+            second = gossamer(*words)
+            assert second.returncode == 3
+            assert second.stderr.count("\n") == 1
+            assert "in use by process" in second.stderr
+            assert gossamer("status", "--dir", folder).returncode == 0
+        finally:
+            first.terminate()
+            first.wait(30)
+
+
+@pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://a b/", "http://[::1"])
+def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
+    folder = tmp_path / "w"
+    done = gossamer("crawl", url, "--dir", folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("gossamer: ")
+    assert done.stderr.count("\n") == 1
+    assert not folder.exists()

@@ -1,0 +1,235 @@
+"""Arguments, exit codes, completion, and how quick the start is."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from gossamer.cli import crawl, main, outline, version
+from gossamer.cli.reference import pages
+from gossamer.config.load import load
+from gossamer.config.settings import Settings
+from gossamer.errors import DiskFullError, InputError, ProtocolError, StoppedError, WorkspaceError
+
+ROOT = Path(__file__).parents[2]
+
+
+def settings(*words: str) -> Settings:
+    return crawl.settings_from(main.parser().parse_args(["crawl", *words, "--dir", "w"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "table", "expected"),
+    [
+        (["--max-pages", "5"], "crawl", {"max_pages": 5}),
+        (["--max-depth", "0"], "crawl", {"max_depth": 0}),
+        (["--scope", "domain"], "crawl", {"scope": "domain"}),
+        (["--include", "a", "--include", "b"], "crawl", {"include": ("a", "b")}),
+        (["--exclude", "[?]"], "crawl", {"exclude": ("[?]",)}),
+        (["--concurrency", "9", "--workers", "0"], "crawl", {"concurrency": 9, "workers": 0}),
+        (["--per-host", "7"], "urlserver", {"host_concurrent": 7, "address_concurrent": 0}),
+        (["--delay", "0.25"], "urlserver", {"host_per_second": 4.0}),
+        (["--delay", "0"], "urlserver", {"host_per_second": 0.0}),
+        (["--allow-private"], "url", {"allow_private": True}),
+        (["--user-agent", "me"], "spider", {"user_agent": "me"}),
+        (["--set", "spider.Timeout_Req=5"], "spider", None),
+        (["--set", "spider.Timeout_Req=500"], "spider", {"timeout_request_ms": 500}),
+    ],
+)
+def test_a_flag_of_crawl_becomes_a_setting(words, table, expected):
+    if expected is None:
+        with pytest.raises(InputError):
+            settings(*words)
+        return
+    found = getattr(settings("http://a.example/", *words), table)
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+def test_without_flags_the_settings_are_the_defaults():
+    assert settings("http://a.example/") == load(None, {})
+
+
+def test_per_host_lifts_a_lower_limit_for_addresses_in_the_file(tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text("[urlserver]\naddress_concurrent = 3\n")
+    assert settings("--config", str(path), "--per-host", "5").urlserver.address_concurrent == 5
+    assert settings("--config", str(path), "--per-host", "2").urlserver.address_concurrent == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["crawl", "http://a.example/"],
+        ["crawl", "--dir", "w", "--max-pages", "-1"],
+        ["crawl", "--dir", "w", "--max-pages", "٣"],
+        ["crawl", "--dir", "w", "--delay", "nan"],
+        ["crawl", "--dir", "w", "--delay", "-1"],
+        ["crawl", "--dir", "w", "--delay", "inf"],
+        ["crawl", "--dir", "w", "--per-host", "0"],
+        ["crawl", "--dir", "w", "--scope", "all"],
+        ["crawl", "--dir", "w", "--include", "("],
+        ["crawl", "--dir", "w", "--config", "absent.toml"],
+        ["crawl", "--dir", "w", "--set", "nonsense"],
+        ["crawl", "--dir", "w", "--quiet", "--json"],
+        ["crawl", "--dir", "w"],
+        ["add", "--dir", "w"],
+        ["add", "--dir", "w", "--file", "absent.txt"],
+        ["export", "--dir", "w", "--format", "xml"],
+        ["fly"],
+        [],
+        ["crawl", "--dir", "w", "http://\udcff.example/"],
+    ],
+)
+def test_bad_input_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("gossamer: ")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"\xff\n", b"http://a.example/\n" + b"x" * 70_000])
+def test_a_list_of_urls_that_cannot_be_read_names_its_line(run, tmp_path, content):
+    path = tmp_path / "urls.txt"
+    path.write_bytes(content)
+    code, _, err = run("add", "--dir", tmp_path / "w", "--file", path)
+    assert code == 2
+    assert f"line {content.count(b'http') + 1}" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InputError("x"), 2),
+        (WorkspaceError("x"), 3),
+        (DiskFullError("x"), 4),
+        (StoppedError("x"), 5),
+        (ProtocolError("x"), 6),
+        (OSError(28, "No space left on device"), 4),
+        (OSError(5, "Input/output error"), 70),
+        (TypeError("x\ny\x1b"), 70),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+def test_every_error_has_its_exit_code_and_one_line(run, monkeypatch, error, code):
+    def fail(_arguments: object) -> int:
+        raise error
+
+    monkeypatch.setattr(version, "run", fail)
+    found, _, err = run("version")
+    assert found == code
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
+
+
+def test_debug_shows_the_traceback(run, monkeypatch):
+    def fail(_arguments: object) -> int:
+        raise TypeError("x")
+
+    monkeypatch.setattr(version, "run", fail)
+    assert "Traceback" not in run("version")[2]
+    assert "Traceback" in run("version", "--debug")[2]
+    assert "Traceback" in run("--debug", "version")[2]
+
+
+def test_the_printed_settings_are_a_settings_file(run, tmp_path):
+    code, out, _ = run("config", "--set", "crawl.max_pages=5")
+    path = tmp_path / "c.toml"
+    path.write_text(out)
+    assert code == 0
+    assert tomllib.loads(out)["crawl"]["max_pages"] == 5
+    assert load(path, {}) == load(None, {"crawl": {"max_pages": 5}})
+    assert "from command line, default 0" in out
+
+
+def test_the_settings_as_json_say_where_each_came_from(run):
+    rows = json.loads(run("config", "--json", "--set", "crawl.max_pages=5")[1])
+    row = next(row for row in rows if row["name"] == "max_pages")
+    assert (row["value"], row["default"], row["origin"]) == (5, 0, "command line")
+
+
+def test_version(run):
+    assert run("version")[1].startswith("gossamer ")
+    assert json.loads(run("version", "--json")[1])["gossamer"]
+
+
+def test_every_command_explains_itself_with_examples(run):
+    for command in outline.outline(main.parser()):
+        code, out, _ = run(command.name, "--help")
+        assert code == 0
+        assert f"gossamer {command.name}" in out.partition("examples:")[2]
+
+
+def test_help_starts_without_the_rooms():
+    """What is heavy is imported by the command that needs it."""
+    program = (
+        "import sys; from gossamer.cli.main import main; main(['--help']); "
+        "heavy = {'rich', 'msgspec', 'sqlite3', 'pycurl', 'turbohtml', 'ssl', 'asyncio'}; "
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stderr.strip() == b"[]"
+
+
+def test_help_takes_at_most_150_milliseconds_of_cpu():
+    best = 1.0
+    for _ in range(3):
+        before = os.times()
+        subprocess.run(
+            [sys.executable, "-m", "gossamer.cli", "--help"], stdout=subprocess.DEVNULL, check=True
+        )
+        after = os.times()
+        spent = (after.children_user - before.children_user) + (
+            after.children_system - before.children_system
+        )
+        best = min(best, spent)
+    assert best <= 0.15
+
+
+def complete(*words: str) -> list[str]:
+    script = subprocess.run(
+        [sys.executable, "-m", "gossamer.cli", "completion", "bash"],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    quoted = " ".join(f"'{word}'" for word in words)
+    ask = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _gossamer; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(
+        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, check=True, text=True
+    )
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_flags_and_choices():
+    assert complete("gossamer", "st") == ["status"]
+    assert "--max-pages" in complete("gossamer", "crawl", "--max")
+    assert complete("gossamer", "crawl", "--scope", "d") == ["domain"]
+    assert complete("gossamer", "completion", "f") == ["fish"]
+    assert complete("gossamer", "crawl", "--max-pages", "") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_is_valid_and_names_every_flag(run, tmp_path, shell):
+    script = run("completion", shell)[1]
+    for command in outline.outline(main.parser()):
+        assert command.name in script
+        for flag in command.flags:
+            assert flag.name.lstrip("-") in script
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed, so its own check of the script is left out")
+    path = tmp_path / "script"
+    path.write_text(script)
+    subprocess.run([shell, "-n", str(path)], check=True)
+
+
+@pytest.mark.parametrize("name", sorted(pages()))
+def test_a_reference_page_made_from_the_source_is_up_to_date(name):
+    path = ROOT / "docs" / "reference" / name
+    assert path.read_text(encoding="utf-8") == pages()[name], "run `make docs`"

@@ -1,0 +1,214 @@
+"""Nothing that came from the web can steer a terminal, end a line or run as a formula."""
+
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections import deque
+
+import pytest
+from cli_samples import GONE, HOME
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.cli.formats import csv_cell, iso_time
+from gossamer.cli.progress import LiveDisplay, PlainDisplay, plain_line, sparkline
+from gossamer.cli.terminal import (
+    Section,
+    bytes_in_words,
+    cell,
+    print_sections,
+    safe_json,
+    seconds_in_words,
+    visible,
+    visible_lines,
+)
+from gossamer.crawl.progress import Progress
+
+any_text = st.text(st.characters())
+valid_text = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(any_text)
+def test_visible_text_prints_and_stays_on_one_line(text):
+    assert visible(text).isprintable()
+
+
+@given(any_text)
+def test_printable_text_is_left_alone(text):
+    if text.isprintable():
+        assert visible(text) is text
+
+
+@given(valid_text)
+def test_visible_lines_keeps_lines_and_tabs_alone(text):
+    shown = visible_lines(text)
+    assert shown.replace("\n", "").replace("\t", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b[31mb", "a\\x1b[31mb"),
+        ("a\nb\rc", "a\\x0ab\\x0dc"),
+        ("\u202egnp.exe", "\\u202egnp.exe"),
+        ("\u2028", "\\u2028"),
+        ("\x9b2J", "\\x9b2J"),
+        ("\U000e0041", "\\U000e0041"),
+        ("[red]grün[/red] 漢字", "[red]grün[/red] 漢字"),
+    ],
+)
+def test_what_would_steer_is_shown_as_an_escape(text, shown):
+    assert visible(text) == shown
+
+
+@given(valid_text)
+def test_safe_json_means_the_same(text):
+    encoded = json.dumps({text: text}, ensure_ascii=False)
+    safe = safe_json(encoded)
+    assert json.loads(safe) == {text: text}
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]", safe)
+
+
+@given(valid_text)
+def test_a_csv_cell_never_begins_a_formula(text):
+    assert csv_cell(text)[:1] not in ("=", "+", "-", "@", "\t", "\r")
+    assert csv_cell(text).isprintable()
+
+
+def test_numbers_in_csv_stay_numbers():
+    assert csv_cell(-5) == -5
+    assert csv_cell(None) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (20_000_000, "20 MB"), (3.2e12, "3.2 TB")],
+)
+def test_sizes_in_words(count, words):
+    assert bytes_in_words(count) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(3.21, "3.2 s"), (245, "4 min 5 s"), (7380, "2 h 3 min")]
+)
+def test_durations_in_words(seconds, words):
+    assert seconds_in_words(seconds) == words
+
+
+def test_cells():
+    values = (None, True, 1234, 1.25, "a\x00")
+    assert [cell(value) for value in values] == ["-", "yes", "1,234", "1.2", "a\\x00"]
+
+
+def test_times_are_written_in_utc():
+    assert iso_time(0.9996) == "1970-01-01T00:00:00.999Z"
+
+
+def test_tables_in_a_pipe_are_aligned_columns():
+    out = io.StringIO()
+    print_sections([Section("T", ("name", "n"), [("a", 1), ("bbb", 20)])], out)
+    assert out.getvalue() == "T\n  name   n\n  a      1\n  bbb   20\n"
+
+
+def progress(**fields: object) -> Progress:
+    return Progress(**{"pages": 5, "pages_per_second": 2.0, "state": "running"} | fields)
+
+
+def test_a_plain_progress_line_is_one_line_whatever_the_state_says():
+    assert plain_line(progress(state="a\nb\x1b")).isprintable()
+
+
+def test_plain_progress_comes_every_few_seconds_and_when_the_state_changes():
+    now = 0.0
+    out = io.StringIO()
+    display = PlainDisplay(out, monotonic=lambda: now, every_seconds=5.0)
+    lines = []
+    for tick in range(50):
+        now = tick * 0.25
+        display.show(progress(state="running" if now < 7 else "paused: disk"))
+        lines.append(out.getvalue().count("\n"))
+    assert lines[-1] == 3
+    assert "paused: disk" in out.getvalue().splitlines()[1]
+
+
+def test_the_live_display_redraws_at_most_four_times_a_second():
+    now = 0.0
+    out = io.StringIO()
+    display = LiveDisplay(out, monotonic=lambda: now, colours=False)
+    for tick in range(1000):
+        now = tick / 100
+        display.show(progress(pages=tick))
+    display.close()
+    assert 30 <= out.getvalue().count("pages ") <= 45
+    assert out.getvalue().endswith("\x1b[?25h")
+
+
+def test_the_live_display_fits_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    out = io.StringIO()
+    LiveDisplay(out, monotonic=lambda: 1.0, colours=False).show(progress())
+    shown = re.sub("\x1b\\[[0-9?]*[A-Za-z]|\r", "", out.getvalue())
+    assert max(map(len, shown.split("\n"))) < 20
+
+
+@given(st.lists(st.floats(0, 1e9), max_size=40))
+def test_a_sparkline_has_a_bar_for_each_value(values):
+    bars = sparkline(deque(values))
+    assert len(bars) == len(values)
+    assert set(bars) <= set("▁▂▃▄▅▆▇█")
+
+
+def on_a_terminal(*words: object, **environment: str) -> bytes:
+    """Run a command on a real pseudo-terminal and return what it wrote there."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gossamer.cli", *map(str, words)],
+        stdout=slave,
+        stderr=slave,
+        stdin=subprocess.DEVNULL,
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "150"} | environment,
+    )
+    os.close(slave)
+    written = b""
+    try:
+        while piece := os.read(master, 65_536):
+            written += piece
+    except OSError:
+        pass  # Linux says so when the last writer has closed its end.
+    finally:
+        os.close(master)
+        process.wait(60)
+    return written
+
+
+def test_on_a_terminal_there_are_colours_but_none_of_the_pages_own(workspace):
+    written = on_a_terminal("status", "--dir", workspace)
+    assert b"\x1b[1m" in written
+    assert b"net.refused\\x1b[1m" in written
+    assert b"net.refused\x1b" not in written
+
+
+def test_no_color_means_no_escapes_at_all(workspace):
+    assert b"\x1b" not in on_a_terminal("status", "--dir", workspace, NO_COLOR="1")
+
+
+def test_a_body_on_a_terminal_cannot_clear_it(workspace):
+    written = on_a_terminal("show", "--dir", workspace, HOME, "--body")
+    assert b"\\x1b[2Jcleared" in written
+    assert b"\x1b" not in written
+
+
+def test_history_and_heads_on_a_terminal_cannot_steer_it(workspace):
+    assert b"404 \x1b" not in on_a_terminal("show", "--dir", workspace, GONE)
+    heads = on_a_terminal("show", "--dir", workspace, HOME, "--headers")
+    assert b"X-Odd: \\x1b[5m" in heads
+    assert b"\x1b" not in heads
+
+
+def test_settings_on_a_terminal_are_a_table_and_in_a_pipe_a_file(run):
+    assert "─".encode() in on_a_terminal("config")
+    assert "[urlserver]\n" in run("config")[1]

@@ -1,0 +1,211 @@
+"""The real command against the fake web: completeness, limits, stops, resumption."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import RunGossamer, read_jsonl
+from harness import Onlooker, command, crawl, pages_in
+
+from gossamer.fakeweb import judge
+from gossamer.fakeweb.process import FakeWeb
+
+FAST = ("--delay", "0", "--per-host", "8", "--quiet")
+
+
+def counts(gossamer: RunGossamer, workspace: Path) -> dict[str, int]:
+    status = json.loads(gossamer("status", "--dir", workspace, "--json").stdout)
+    numbers: dict[str, int] = status["counts"]
+    return numbers
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.req("S1.1", "S1.3", "S1.7", "S0.1")
+def test_every_allowed_page_is_fetched_once_and_no_other(tmp_path: Path, workers: str):
+    with FakeWeb(pages=200, hosts=4, seed=5) as web:
+        crawl(web, tmp_path / "w", *FAST, "--workers", workers)
+        log, truth = web.log(), web.truth()
+    assert judge.missing(log, truth) == set()
+    assert judge.unexpected(log, truth) == []
+    assert judge.disallowed_requests(log, truth) == []
+    assert judge.nofollow_requests(log, truth) == []
+    assert judge.refetches(log) == {}
+    assert judge.pages_before_robots(log) == []
+
+
+def test_a_finished_workspace_has_nothing_left_to_do(tmp_path: Path, gossamer: RunGossamer):
+    with FakeWeb(pages=30, hosts=2, seed=5) as web:
+        crawl(web, tmp_path / "w", *FAST)
+        before = len(web.log().requests)
+        crawl(web, tmp_path / "w", *FAST)
+        assert len(web.log().requests) == before
+    numbers = counts(gossamer, tmp_path / "w")
+    assert numbers["pending"] == numbers["leased"] == 0
+    assert numbers["discovered"] == sum(
+        numbers[name] for name in ("done", "pending", "leased", "excluded", "failed")
+    )
+
+
+@pytest.mark.parametrize("workers", ["0", "3"])
+def test_max_pages_is_exact_and_a_larger_number_goes_on(
+    tmp_path: Path, gossamer: RunGossamer, workers: str
+):
+    with FakeWeb(pages=120, hosts=3, seed=9, redirects=10, gone=10) as web:
+        workspace = tmp_path / "w"
+        for limit in (1, 17, 60):
+            crawl(web, workspace, *FAST, "--workers", workers, "--max-pages", str(limit))
+            rows = read_jsonl(gossamer("export", "--dir", workspace, "--format", "jsonl").stdout)
+            pages = [row for row in rows if row["state"] == "done" and row["status"] == 200]
+            assert len(pages) == limit
+        assert judge.refetches(web.log()) == {}
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path: Path):
+    with FakeWeb(pages=150, hosts=3, seed=4, latency_ms=20) as web:
+        argv = command(web, tmp_path / "w", *FAST, "--concurrency", "4")
+        process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+        onlooker = Onlooker(web.log_path)
+        while onlooker.requests() < 40:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert "run the same command again" in message
+        crawl(web, tmp_path / "w", *FAST)
+        log, truth = web.log(), web.truth()
+    assert judge.missing(log, truth) == set()
+    assert judge.refetches(log) == {}
+
+
+@pytest.mark.req("S1.4")
+def test_sigterm_ends_within_five_seconds_and_nothing_is_fetched_again(tmp_path: Path):
+    with FakeWeb(pages=150, hosts=3, seed=4, latency_ms=20) as web:
+        process = subprocess.Popen(command(web, tmp_path / "w", *FAST), stderr=subprocess.DEVNULL)
+        onlooker = Onlooker(web.log_path)
+        while onlooker.requests() < 40:
+            time.sleep(0.01)
+        process.terminate()
+        began = time.monotonic()
+        assert process.wait(timeout=20) == 143
+        assert time.monotonic() - began < 5.0
+        crawl(web, tmp_path / "w", *FAST)
+        log, truth = web.log(), web.truth()
+    assert judge.missing(log, truth) == set()
+    assert judge.refetches(log) == {}
+
+
+def test_a_workspace_in_use_is_refused_and_the_first_crawl_goes_on(tmp_path: Path):
+    with FakeWeb(pages=60, hosts=1, seed=4, latency_ms=30) as web:
+        argv = command(web, tmp_path / "w", "--delay", "0.02", "--quiet")
+        with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as first:
+            onlooker = Onlooker(web.log_path)
+            while onlooker.requests() < 5:
+                time.sleep(0.01)
+            second = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+            assert second.returncode == 3
+            assert f"in use by process {first.pid}" in second.stderr
+            assert second.stderr.count("\n") == 1
+            assert first.wait(timeout=60) == 0
+        assert judge.missing(web.log(), web.truth()) == set()
+
+
+def test_add_puts_urls_in_without_fetching(tmp_path: Path, gossamer: RunGossamer):
+    with FakeWeb(pages=10, hosts=1, seed=1) as web:
+        gossamer("add", web.start_url, "--dir", tmp_path / "w")
+        assert counts(gossamer, tmp_path / "w")["pending"] == 1
+        assert web.log().requests == []
+        gossamer("crawl", "--dir", tmp_path / "w", "--allow-private", *FAST)
+        assert judge.missing(web.log(), web.truth()) == set()
+
+
+def test_nothing_to_crawl_says_what_to_do(tmp_path: Path, gossamer: RunGossamer):
+    result = gossamer("crawl", "--dir", tmp_path / "w", check=2)
+    assert "gossamer crawl URL" in result.stderr
+
+
+def test_depth_is_limited(tmp_path: Path, gossamer: RunGossamer):
+    with FakeWeb(pages=100, hosts=1, seed=3) as web:
+        crawl(web, tmp_path / "w", *FAST, "--max-depth", "2")
+        rows = read_jsonl(gossamer("export", "--dir", tmp_path / "w", "--format", "jsonl").stdout)
+    fetched = [row for row in rows if row["state"] == "done"]
+    assert max(int(str(row["depth"])) for row in fetched) == 2
+    assert {row["outcome"] for row in rows if int(str(row["depth"])) > 2} <= {
+        "policy.budget",
+        "policy.scope",
+    }
+
+
+def test_the_scope_of_a_host_is_not_left(tmp_path: Path):
+    with FakeWeb(pages=100, hosts=4, seed=3) as web:
+        argv = command(web, tmp_path / "w", *FAST)
+        argv = [part for part in argv if part not in web.start_urls[1:]]
+        argv[argv.index("any")] = "host"
+        assert subprocess.run(argv, timeout=60, check=False).returncode == 0
+        assert {request.host for request in web.log().requests} == {
+            web.start_url.removeprefix("http://").rstrip("/")
+        }
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="needs root and mount")
+def test_a_full_disk_pauses_and_the_same_command_goes_on(tmp_path: Path):
+    """S01/S02: nothing is lost, the exit code is 4, and with room again the crawl finishes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=True)
+    try:
+        with FakeWeb(pages=300, hosts=4, seed=8, page_bytes=9000) as web:
+            small = ("--set", "store.reserve_bytes=0", "--set", "crawl.patience_seconds=1")
+            argv = command(web, disk / "w", *FAST, *small)
+            result = subprocess.run(argv, capture_output=True, text=True, timeout=90, check=False)
+            assert result.returncode == 4, (result.returncode, result.stderr)
+            assert "run the same command again" in result.stderr
+            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+            crawl(web, disk / "w", *FAST, *small)
+            log, truth = web.log(), web.truth()
+        assert judge.missing(log, truth) == set()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_recrawl_asks_conditionally_and_counts_nothing_twice(
+    tmp_path: Path, gossamer: RunGossamer
+):
+    with FakeWeb(pages=5, hosts=1, seed=8) as web:
+        recrawl = ("--set", "catalog.recrawl_first_seconds=1", "--set", "catalog.recrawl_min_seconds=1")
+        url = web.oddities + "etag"
+        base = ("crawl", url, "--dir", tmp_path / "w", "--allow-private", *FAST, *recrawl)
+        gossamer(*base, "--max-depth", "0")
+        time.sleep(1.1)
+        gossamer(*base, "--max-depth", "0", "--recrawl")
+        statuses = [request.status for request in web.log().requests if request.url == url]
+        history = json.loads(gossamer("show", "--dir", tmp_path / "w", url, "--json").stdout)
+    assert statuses == [200, 304]
+    assert [fetch["outcome"] for fetch in history["history"]] == ["not_modified", "ok"]
+    assert counts(gossamer, tmp_path / "w")["done"] == 1
+
+
+def test_a_redirect_chain_is_followed_hop_by_hop_and_ends(tmp_path: Path, gossamer: RunGossamer):
+    with FakeWeb(pages=5, hosts=1, seed=8) as web:
+        url = web.oddities + "redirect-chain/21"
+        gossamer("crawl", url, "--dir", tmp_path / "w", "--allow-private", *FAST, "--max-depth", "0")
+        rows = read_jsonl(gossamer("export", "--dir", tmp_path / "w", "--format", "jsonl").stdout)
+        asked = [url for url in pages_in(web.log()) if "redirect-chain" in url]
+    assert len(asked) == 11
+    assert [row["outcome"] for row in rows].count("redir.too_many") == 1
+
+
+def test_a_redirect_into_a_private_network_is_never_followed(tmp_path: Path, gossamer: RunGossamer):
+    """The address policy holds for redirects although the start URL itself is on loopback."""
+    with FakeWeb(pages=5, hosts=1, seed=8) as web:
+        url = web.oddities + "private-redirect"
+        gossamer("crawl", url, "--dir", tmp_path / "w", *FAST, "--scope", "any", "--max-depth", "1")
+        rows = read_jsonl(gossamer("export", "--dir", tmp_path / "w", "--format", "jsonl").stdout)
+    private = [row for row in rows if "127.0.0.1" not in str(row["url"])]
+    assert private
+    assert {row["outcome"] for row in private} == {"policy.private_address"}
+    assert {row["state"] for row in private} == {"excluded"}

@@ -1,0 +1,131 @@
+"""The crash promise, with real `kill -9` and the fake web's own log as the judge."""
+
+import subprocess
+import sys
+from bisect import bisect_right
+from pathlib import Path
+
+import pytest
+from harness import Killer, command, pages_in
+
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.config.catalog import CatalogSettings
+from gossamer.fakeweb import judge
+from gossamer.fakeweb.log import Log
+from gossamer.fakeweb.process import FakeWeb
+
+CONCURRENCY = 16
+GAP = 0.02
+FIRST_FETCH_SECONDS = 5.0
+
+
+def refetches_after_each_kill(log: Log, moments: list[float]) -> list[int]:
+    """Return how many URLs were asked for again after each kill, before the next one."""
+    counts = [0] * len(moments)
+    seen: set[str] = set()
+    for request in log.requests:
+        if request.is_robots:
+            continue
+        if request.url in seen:
+            kill = bisect_right(moments, request.start_ns / 1e9) - 1
+            assert kill >= 0, f"{request.url} was fetched twice although nothing was killed"
+            counts[kill] += 1
+        seen.add(request.url)
+    return counts
+
+
+def seconds_to_first_fetch(log: Log, starts: list[float], kills: list[float]) -> list[float]:
+    """Return how long each start took until its first request reached the server."""
+    times = [request.start_ns / 1e9 for request in log.requests]
+    waits = []
+    for start in starts:
+        after = bisect_right(times, start)
+        later_kills = [kill for kill in kills if kill > start]
+        if after < len(times) and (not later_kills or times[after] <= later_kills[0]):
+            waits.append(times[after] - start)
+    return waits
+
+
+@pytest.mark.slow
+@pytest.mark.req("S0.14", "S1.10", "S1.37", "S1.38")
+def test_a_hundred_kills_lose_nothing_and_stay_polite(tmp_path: Path):
+    """0 lost, refetched <= in flight at each kill, 0 politeness violations, archive intact."""
+    with FakeWeb(pages=3000, hosts=20, seed=7, latency_ms=10) as web:
+        workspace = tmp_path / "w"
+        argv = command(
+            web, workspace, "--concurrency", str(CONCURRENCY), "--per-host", "2",
+            "--delay", str(GAP), "--workers", "2", "--quiet",
+        )  # fmt: skip
+        killer = Killer(web, argv, seed=11)
+        killer.run(kills=100, most_requests_between=55)
+        log, truth = web.log(), web.truth()
+    assert killer.kills_of_all + killer.kills_of_one == 100
+    assert killer.kills_of_all >= 30
+    assert killer.kills_of_one >= 30
+
+    assert judge.missing(log, truth) == set()
+    assert judge.unexpected(log, truth) == []
+    assert max(refetches_after_each_kill(log, killer.moments)) <= CONCURRENCY
+    for by in ("host", "address"):
+        assert judge.gap_violations(log, GAP, by=by) == []
+        assert judge.concurrency_violations(log, 2, by=by) == []
+    assert judge.disallowed_requests(log, truth) == []
+    assert judge.pages_before_robots(log) == []
+    assert max(seconds_to_first_fetch(log, killer.restarts, killer.moments)) <= FIRST_FETCH_SECONDS
+    assert_catalog_agrees(workspace, log)
+    assert_archive_is_whole(workspace)
+
+
+def assert_catalog_agrees(workspace: Path, log: Log) -> None:
+    """The catalog's account is consistent and knows every page that the server gave out."""
+    with SqliteCatalog.open(
+        workspace / "catalog.db", CatalogSettings(), read_only=True
+    ) as catalog:
+        assert catalog.check() == []
+        counts = catalog.counts()
+        done = {row.url for row in catalog.rows() if row.fetch is not None}
+    assert counts.pending == 0
+    assert counts.leased == 0
+    assert set(pages_in(log)) <= done
+
+
+def assert_archive_is_whole(workspace: Path) -> None:
+    files = sorted((workspace / "archive").glob("*.warc.gz"))
+    assert files
+    result = subprocess.run(
+        [sys.executable, "-m", "warcio.cli", "check", *map(str, files)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert list((workspace / "archive").glob("*.open")) == []
+
+
+def test_a_page_that_kills_two_workers_is_quarantined(tmp_path: Path):
+    """A handler that ends its process stands for a parser that crashes on one page."""
+    handler = tmp_path / "poison.py"
+    handler.write_text(
+        "import os, signal\n"
+        "def poison(page):\n"
+        "    if page.url.endswith('/p7'):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    with FakeWeb(pages=40, hosts=1, seed=2) as web:
+        poisoned = sorted(url for url in web.truth()["pages"] if url != web.start_url)[5]
+        handler.write_text(handler.read_text().replace("page.url.endswith('/p7')", f"page.url == {poisoned!r}"))
+        workspace = tmp_path / "w"
+        argv = command(
+            web, workspace, "--delay", "0", "--per-host", "8", "--workers", "2", "--quiet",
+            "--set", f'handlers.use=["{handler}:poison"]',
+        )  # fmt: skip
+        result = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+        assert result.returncode == 0, result.stderr
+        log, truth = web.log(), web.truth()
+    assert judge.missing(log, truth) == set()
+    assert pages_in(log)[poisoned] == 2
+    with SqliteCatalog.open(
+        workspace / "catalog.db", CatalogSettings(), read_only=True
+    ) as catalog:
+        row = catalog.find(poisoned)
+    assert row is not None
+    assert row.outcome is not None
+    assert row.outcome.name == "PARSE_BUDGET"

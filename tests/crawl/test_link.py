@@ -1,0 +1,73 @@
+import pytest
+
+from gossamer.crawl.link import Link, Tag, decode_findings, decode_orders, frame, link_pair
+from gossamer.errors import ProtocolError
+from gossamer.messages import Findings, Found, Pointer, Visit
+
+
+@pytest.fixture
+def ends():
+    ours, theirs = link_pair()
+    near, far = Link(ours, blocking=False), Link(theirs, blocking=True)
+    yield near, far
+    near.close()
+    far.close()
+
+
+def test_frames_arrive_whole_and_in_order(ends):
+    near, far = ends
+    visits = [Visit(5, 9, "127.0.0.1", "http://h/é", via=("http://a/",), etag='"x"')]
+    near.send(Tag.ORDERS, visits)
+    near.send(Tag.STOP, None)
+    received = list(far.receive())
+    assert [tag for tag, _ in received] == [Tag.ORDERS, Tag.STOP]
+    assert decode_orders(received[0][1]) == visits
+
+
+def test_findings_survive_the_way_back(ends):
+    near, far = ends
+    found = Found("http://h/b", b"m" * 16, "h", 1)
+    findings = Findings(
+        1, 2, 1, 200, 1.5, 30, checksum=b"c" * 16, pointer=Pointer("f", 1, 2), found=(found,)
+    )
+    far.send(Tag.FINDINGS, [findings])
+    ((tag, payload),) = near.receive()
+    assert tag is Tag.FINDINGS
+    assert decode_findings(payload) == [findings]
+
+
+def test_what_the_socket_does_not_take_waits_and_is_sent_later(ends):
+    near, far = ends
+    payload = b"x" * 300_000
+    for _ in range(20):
+        near.send(Tag.POLICY, payload)
+    assert near.waiting_bytes > 0
+    received = 0
+    while received < 20:
+        received += sum(1 for _ in far.receive())
+        near.flush()
+    assert near.waiting_bytes == 0
+
+
+def test_the_other_side_gone_is_noticed(ends):
+    near, far = ends
+    far.close()
+    assert list(near.receive()) == []
+    assert near.closed
+
+
+def test_a_frame_of_absurd_length_is_refused(ends):
+    near, far = ends
+    far._socket.sendall(b"\xff\xff\xff\xff\x01")
+    with pytest.raises(ProtocolError):
+        list(near.receive())
+
+
+def test_a_frame_split_anywhere_is_put_together(ends):
+    near, far = ends
+    data = frame(Tag.WORKING, [1, 2, 3])
+    for byte in data[:-1]:
+        far._socket.sendall(bytes([byte]))
+        assert list(near.receive()) == []
+    far._socket.sendall(data[-1:])
+    assert [tag for tag, _ in near.receive()] == [Tag.WORKING]

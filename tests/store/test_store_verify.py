@@ -1,0 +1,132 @@
+"""Verification finds every kind of damage, names the document and reads on."""
+
+import random
+
+import pytest
+from store_samples import fetch_of
+
+from gossamer.clock import ManualClock
+from gossamer.config.store import StoreSettings
+from gossamer.errors import StoreError
+from gossamer.store.members import members, record_of
+from gossamer.store.names import archive_files
+from gossamer.store.records import _member
+from gossamer.store.verify import verify_folder
+from gossamer.store.warc import WarcStore
+
+
+@pytest.fixture
+def archive(tmp_path):
+    store = WarcStore(tmp_path, "w1", StoreSettings(), ManualClock())
+    pointers = [store.append(fetch_of(number)).pointer for number in range(6)]
+    store.close()
+    (path,) = archive_files(tmp_path)
+    return path, pointers
+
+
+def test_a_sound_archive_is_counted(archive):
+    path, _ = archive
+    report = verify_folder(path.parent)
+    assert report.sound
+    assert report.files == 1
+    assert report.records == {"warcinfo": 1, "response": 6, "request": 6, "metadata": 6}
+
+
+def inflated(path):
+    with path.open("rb") as file:
+        return [member.data for member in members(file)]
+
+
+def test_every_flipped_bit_is_found(archive):
+    """Whichever bit changes, it is reported; only bits that fill up a last byte mean nothing."""
+    path, _ = archive
+    data, contents, meaningless = path.read_bytes(), inflated(path), 0
+    for bit in random.Random(5).sample(range(len(data) * 8), 1_000):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        report = verify_folder(path.parent)
+        assert report.records.total() >= 17, bit
+        if report.sound:
+            meaningless += 1
+            assert inflated(path) == contents, bit
+    assert meaningless < 15
+
+
+def test_damage_is_reported_with_the_document_it_hit(archive):
+    path, pointers = archive
+    with path.open("r+b") as file:
+        file.seek(pointers[2].offset + pointers[2].length - 12)
+        file.write(b"\x00\x00\x00")
+    (fault,) = verify_folder(path.parent).faults
+    assert (fault.offset, fault.length) == (pointers[2].offset, pointers[2].length)
+    assert fault.url == "https://docs.example.org/page/2"
+    assert "gzip" in fault.problem
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (b"<title>2", b"<title>x", "payload of https://docs.example.org/page/2 does not match"),
+        (b"GET /page/2 ", b"GET /page/x ", "block does not match"),
+        (b"Content-Length: 48\r\n\r\nGET", b"Content-Length: 50\r\n\r\nGET", "announces '50'"),
+        (b"WARC/1.1\r\nWARC-Type: request", b"WORC/1.1\r\nWARC-Type: request", "not a WARC record"),
+    ],
+)
+def test_a_record_that_was_rewritten_is_found_out(archive, old, new, problem):
+    """The checksum of the gzip member is right; only digests and framing tell."""
+    path, _ = archive
+    parts = []
+    with path.open("rb") as file:
+        for member in members(file):
+            target = b"page/2\r\n" in member.data
+            parts.append(_member(member.data.replace(old, new) if target else member.data, 1))
+    path.write_bytes(b"".join(parts))
+    (fault,) = verify_folder(path.parent).faults
+    assert problem in fault.problem
+
+
+def test_a_torn_end_is_normal_only_in_an_unfinished_file(archive):
+    path, _ = archive
+    data = path.read_bytes()
+    path.write_bytes(data[:-9])
+    assert verify_folder(path.parent).fault_count == 1
+    path.rename(path.with_name(path.name + ".open"))
+    report = verify_folder(path.parent)
+    assert report.sound
+    assert report.torn_bytes > 0
+
+
+def test_garbage_between_records_is_passed_over(archive):
+    path, pointers = archive
+    data = path.read_bytes()
+    cut = pointers[3].offset
+    junk = bytes(70_000) + b"\x1f\x8b\x08" * 50 + random.Random(1).randbytes(70_000)
+    path.write_bytes(data[:cut] + junk + data[cut:])
+    report = verify_folder(path.parent)
+    assert report.records["response"] == 6
+    assert [(fault.offset, fault.length) for fault in report.faults] == [(cut, len(junk))]
+
+
+def test_a_file_that_is_no_archive_is_one_fault(archive):
+    path, _ = archive
+    path.write_bytes(b"hello" * 10)
+    (fault,) = verify_folder(path.parent).faults
+    assert (fault.offset, fault.length) == (0, 50)
+
+
+def test_the_list_of_faults_is_bounded(archive):
+    path, pointers = archive
+    data = path.read_bytes()
+    record = bytearray(data[pointers[0].offset : pointers[0].offset + pointers[0].length])
+    record[-6] ^= 1
+    path.write_bytes(bytes(record) * 1_200)
+    report = verify_folder(path.parent)
+    assert report.fault_count == 1_200
+    assert len(report.faults) == 1_000
+
+
+@pytest.mark.parametrize("data", [b"", b"WARC/1.1\r\n", b"HTTP/1.1 200 OK\r\n\r\n\r\n\r\n"])
+def test_what_is_no_record_is_refused(data):
+    with pytest.raises(StoreError, match="not a WARC record"):
+        record_of(data)

@@ -1,0 +1,139 @@
+"""References made absolute."""
+
+import hashlib
+import tracemalloc
+
+import ada_url
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.config.url import UrlSettings
+from gossamer.url.canonical import Joiner, canonicalize
+
+BASES = [
+    "http://h/",
+    "http://h/a/b/c.html",
+    "http://h/a/b/c.html?q=/x/y",
+    "http://h/a/b/?q",
+    "http://h/a//b/c",
+    "http://h//",
+    "https://h/a/b/c.html",
+    "http://h:8080/x",
+    "http://user:pass@h/a/",
+    "http://h",
+    "HTTP://H./a/b#f/g",
+]
+PIECES = st.sampled_from(
+    [*"/?#.:\\ \t\nax&=%@", "../", "./", "//", "http:", "https:", "http://", "https://o/", "b.html"]
+)
+HREFS = st.one_of(st.lists(PIECES, max_size=7).map("".join), st.text(max_size=15))
+PLAIN_HREFS = st.from_regex(
+    r"(/|(\.\./){0,6})[a-c1_-]{1,3}([./][a-c1_-]{1,3}){0,4}/?", fullmatch=True
+)
+
+
+def expected(base: str, href: str) -> str | None:
+    """What the standard says, then our own steps."""
+    clean = "".join("\ufffd" if "\ud800" <= each <= "\udfff" else each for each in href)
+    try:
+        return canonicalize(ada_url.join_url(base, clean))
+    except ValueError:
+        return None
+
+
+@given(st.lists(st.tuples(st.sampled_from(BASES), HREFS), max_size=12))
+def test_join_agrees_with_the_standard_whatever_came_before(questions):
+    """What is remembered for one page is never wrong for another."""
+    joiner = Joiner()
+    for base, href in questions * 2:
+        assert joiner.join(base, href) == expected(base, href), (base, href)
+
+
+@given(st.sampled_from(BASES), st.lists(PLAIN_HREFS, max_size=8))
+def test_plain_references_agree_with_the_standard(base, hrefs):
+    assert Joiner().join_all(base, hrefs) == [expected(base, href) for href in hrefs]
+
+
+@given(st.lists(st.tuples(st.sampled_from(BASES), st.lists(HREFS, max_size=6)), max_size=6))
+def test_a_tiny_memory_changes_no_answer(pages):
+    forgetful = Joiner(cache_bytes=2_000)
+    for base, hrefs in pages * 2:
+        assert forgetful.join_all(base, hrefs) == [expected(base, href) for href in hrefs]
+
+
+@pytest.mark.parametrize(
+    ("href", "url"),
+    [
+        ("", "http://h/a/b?q=1"),
+        ("#top", "http://h/a/b?q=1"),
+        (" \n#top", "http://h/a/b?q=1"),
+        ("?r=2", "http://h/a/b?r=2"),
+        ("http:", "http://h/a/b?q=1"),
+        ("http:?r", "http://h/a/b?r"),
+        ("c", "http://h/a/c"),
+        ("http:c", "http://h/a/c"),
+    ],
+)
+def test_reference_that_depends_on_the_whole_base_is_not_taken_from_a_neighbour(href, url):
+    joiner = Joiner()
+    assert joiner.join("http://h/a/other?q=9", href) is not None
+    assert joiner.join("http://h/a/b?q=1", href) == url
+
+
+def test_base_that_is_not_for_the_web_leaves_absolute_references():
+    joiner = Joiner()
+    assert joiner.join("data:text/html,x", "http://o/x#f") == "http://o/x"
+    assert joiner.join("data:text/html,x", "x") is None
+    assert joiner.join("", "//o/x") is None
+
+
+def test_references_that_differ_in_the_fragment_are_one():
+    joiner = Joiner()
+    hrefs = ["a/b?c", "a/b?c#d", "a/b?c#e", "/x;y", "/x;y#z"]
+    assert joiner.join_all("http://h/", hrefs) == ["http://h/a/b?c"] * 3 + ["http://h/x;y"] * 2
+
+
+def test_settings_apply_to_joined_urls():
+    joiner = Joiner(UrlSettings(sort_query=True, drop_parameters=("tracking",), max_bytes=256))
+    assert joiner.join("http://h/", "x?b=1&a=2&utm_source=z") == "http://h/x?a=2&b=1"
+    assert joiner.join("http://h/", "x" * 300) is None
+    assert joiner.join("http://h/", "/" + "x" * 300) is None
+    assert joiner.join("http://h/", "x%20" * 200) is None
+    assert joiner.join("http://h/", "x" * 2_000) is None
+
+
+def test_target_is_the_url_with_its_identifiers():
+    joiner = Joiner()
+    url = "http://[::1]:8080/x"
+    target = joiner.target(url)
+    digest = hashlib.md5(url.encode()).digest()
+    assert (target.url, target.md5, target.host, target.key) == (url, digest, "::1", digest[:8])
+    assert joiner.target(url) is target
+
+
+def test_memory_is_bounded_whatever_pages_contain():
+    """Distinct references without end, long ones too, stay within the bytes that were granted."""
+    joiner = Joiner(cache_bytes=1_000_000)
+    tracemalloc.start()
+    try:
+        for page in range(40):
+            base = f"http://h/{page}/"
+            hrefs = [f"{page}/{number}?{'x' * 500}" for number in range(200)]
+            for url in joiner.join_all(base, hrefs):
+                joiner.target(url)
+            joiner.join(base, "javascript:" + "x" * 30_000 + str(page))
+            joiner.join("http://h/same/", f"{page}" + "y" * 5_000)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 3_000_000
+
+
+def test_recently_used_answers_outlive_a_flood():
+    joiner = Joiner(cache_bytes=40_000)
+    kept = joiner.target("http://h/kept")
+    for number in range(2_000):
+        joiner.target(f"http://h/{number}")
+        if number % 10 == 0:
+            assert joiner.target("http://h/kept") is kept
