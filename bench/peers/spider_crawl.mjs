@@ -1,4 +1,5 @@
-// spider-rs for Node: follow every link of one host; its binding has no setting for concurrency.
+// spider-rs for Node: follow every link of one host. Its binding has no setting for concurrency;
+// the library's own limit is at least 20 on any machine.
 import { Website } from "@spider-rs/spider-rs";
 
 let pages = 0;
@@ -7,3 +8,5 @@ await website.crawl((error) => {
   if (!error) pages += 1;
 });
 console.log(`${pages} pages`);
+// Its subscription keeps Node alive for a minute after the crawl.
+process.exit(0);

@@ -5,10 +5,13 @@ boundary is `array_like` (small and fast as msgpack): Visit, Done, Found, Findin
 """
 
 from enum import IntEnum
+from typing import Final
 
 from msgspec import Struct
 
-from gossamer.outcomes import Outcome, State
+from gossamer.outcomes import PAGE_OUTCOMES, Outcome, State
+
+NOT_MODIFIED_STATUS: Final = 304
 
 
 class Kind(IntEnum):
@@ -202,3 +205,10 @@ class Findings(Struct, frozen=True, array_like=True, gc=False):
     payload_digest: str = ""
     records: tuple[str, ...] = ()
     """What handlers of the user's own made of the page, each as JSON."""
+
+    @property
+    def is_page(self) -> bool:
+        """Whether there is a document to show for it; a redirect is done, but it is no page."""
+        return self.outcome in PAGE_OUTCOMES and (
+            self.status == NOT_MODIFIED_STATUS or not 300 <= self.status < 400
+        )

@@ -135,7 +135,7 @@ class Commit:
         before = None if known.last_page is None else self._page_facts(known.last_page)
         # What waits outside (robots.txt, DNS, policy) was no fetch and leaves no history.
         fetch_id = self._keep_fetch(findings, known, before) if findings.fetched_at > 0 else None
-        has_page = findings.outcome in _PAGES and state == State.DONE
+        has_page = findings.is_page and state == State.DONE
         last_page = fetch_id if has_page and fetch_id is not None else known.last_page
         if last_page is not None and known.last_page is None and known.kind == Kind.PAGE:
             self._tally.pages += 1

@@ -84,9 +84,11 @@ def _rates(catalog: "SqliteCatalog", pages: int, now: float) -> dict[str, Any]:
     first, last = catalog.first_fetched_at(), catalog.last_fetched_at()
     if first is None or last is None:
         return {"pages_per_second_last_minute": 0.0, "pages_per_second": 0.0}
+    # A crawl that began half a minute ago had half a minute for its pages.
+    recent_seconds = min(_RECENT_SECONDS, max(now - first, 1.0))
+    recent_pages = catalog.pages_since(now - recent_seconds)
     return {
-        "pages_per_second_last_minute": catalog.pages_since(now - _RECENT_SECONDS)
-        / _RECENT_SECONDS,
+        "pages_per_second_last_minute": recent_pages / recent_seconds,
         "pages_per_second": pages / (last - first) if last > first else 0.0,
         "first_fetch_at": iso_time(first),
         "last_fetch_at": iso_time(last),

@@ -27,7 +27,8 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         int,
         Meta(
             ge=0,
-            description="Stop after exactly so many pages, over the life of the workspace; 0: no limit.",
+            description="Stop after exactly so many pages, over the life of the workspace; 0: no "
+            "limit.",
         ),
     ] = 0
     max_depth: Annotated[
@@ -56,7 +57,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         float,
         Meta(
             ge=0,
-            description="When only waiting is left (retries, robots.txt unreachable) and it would last "
-            "longer than this, stop with exit code 5; run again to go on.",
+            description="When only waiting is left (retries, robots.txt unreachable) and it would "
+            "last longer than this, stop with exit code 5; run again to go on.",
         ),
     ] = 60.0

@@ -11,7 +11,8 @@ class HandlerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     use: Annotated[
         tuple[str, ...],
         Meta(
-            description='Handlers of your own, as "package.module:function" or "path/to/file.py:function".'
+            description='Handlers of your own, as "package.module:function" or '
+            '"path/to/file.py:function".'
         ),
     ] = ()
     follow_assets: Annotated[

@@ -23,7 +23,8 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         Meta(
             ge=10,
             le=3_600_000,
-            description="After this many milliseconds, and again after each, an open fetch is reported WORKING.",
+            description="After this many milliseconds, and again after each, an open fetch is "
+            "reported WORKING.",
             extra={"source_name": "Timeout_Update"},
         ),
     ] = 30_000
@@ -63,7 +64,8 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         Meta(
             ge=1,
             le=4_294_967_295,
-            description="The largest body that is kept, decoded; what is longer is cut and classed body.too_large.",
+            description="The largest body that is kept, decoded; what is longer is cut and "
+            "classed body.too_large.",
             extra={"source_name": "Max_Doc_Size"},
         ),
     ] = 10_485_760
@@ -76,7 +78,8 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         Meta(
             ge=2,
             le=1_000_000,
-            description="A compressed body that grows more than this many times, past 1 MiB, is a bomb.",
+            description="A compressed body that grows more than this many times, past 1 MiB, is a "
+            "bomb.",
         ),
     ] = 200
     max_header_bytes: Annotated[
@@ -119,6 +122,7 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     allowed_ports: Annotated[
         tuple[int, ...],
         Meta(
-            description="Ports that may be used; empty means every port but the browsers' list of bad ports."
+            description="Ports that may be used; empty means every port but the browsers' list of "
+            "bad ports."
         ),
     ] = ()

@@ -49,8 +49,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Meta(
             ge=0,
             le=100_000,
-            description="How many requests may be open to one IP address at once, over all hosts on it; "
-            "0 means twice host_concurrent.",
+            description="How many requests may be open to one IP address at once, over all hosts "
+            "on it; 0 means twice host_concurrent.",
         ),
     ] = 0
     address_per_second: Annotated[
@@ -58,8 +58,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Meta(
             ge=0,
             le=1_000_000,
-            description="How many requests a second may be started to one IP address; 0 means twice "
-            "host_per_second (no limit if that has none).",
+            description="How many requests a second may be started to one IP address; 0 means "
+            "twice host_per_second (no limit if that has none).",
         ),
     ] = 0.0
     max_urls_per_address: Annotated[
@@ -67,8 +67,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Meta(
             ge=0,
             le=10_000_000,
-            description="When more queued URLs than this share an IP address, its hosts are rejected in the "
-            "next request to the catalog; 0 means queue_len.",
+            description="When more queued URLs than this share an IP address, its hosts are "
+            "rejected in the next request to the catalog; 0 means queue_len.",
             extra={"source_name": "Max_Urls_Per_IP"},
         ),
     ] = 0
@@ -77,8 +77,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Meta(
             ge=1,
             le=86_400,
-            description="How long to wait for a WORKING or DONE before a fetch is taken for lost and tried "
-            "again.",
+            description="How long to wait for a WORKING or DONE before a fetch is taken for lost "
+            "and tried again.",
             extra={"source_name": "Timeout_Spider_Status"},
         ),
     ] = 90
@@ -87,7 +87,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Meta(
             ge=0,
             le=100,
-            description="How often a URL whose fetch got lost (no status from the spider) is sent again.",
+            description="How often a URL whose fetch got lost (no status from the spider) is sent "
+            "again.",
             extra={"source_name": "Max_Retries"},
         ),
     ] = 3
@@ -132,8 +133,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     robots_ignore: Annotated[
         dict[str, str],
         Meta(
-            description="Hosts whose robots.txt is set aside, each with the reason, which is logged: "
-            '{"intranet.example" = "our own site"}.'
+            description="Hosts whose robots.txt is set aside, each with the reason, which is "
+            'logged: {"intranet.example" = "our own site"}.'
         ),
     ] = {}
     robots_retry_seconds: Annotated[
@@ -149,15 +150,15 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Meta(
             ge=86_400,
             le=315_360_000,
-            description="A robots.txt that could not be read for this long counts as given up (RFC 9309 "
-            "suggests 30 days).",
+            description="A robots.txt that could not be read for this long counts as given up "
+            "(RFC 9309 suggests 30 days).",
         ),
     ] = 2_592_000.0
     robots_unreachable_means_allow: Annotated[
         bool,
         Meta(
-            description="Treat a robots.txt that was given up as missing (everything allowed); when off, "
-            "the last copy goes on to count, or everything stays forbidden."
+            description="Treat a robots.txt that was given up as missing (everything allowed); "
+            "when off, the last copy goes on to count, or everything stays forbidden."
         ),
     ] = False
     dns_servers: Annotated[

@@ -14,7 +14,7 @@ thread touches the URL server, the ledger and the crew; only the writer's thread
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
@@ -35,7 +35,7 @@ from gossamer.crawl.verdict import verdict
 from gossamer.crawl.writer import Writer
 from gossamer.errors import DiskFullError
 from gossamer.messages import Done, Due, Findings, Found, Kind, Visit
-from gossamer.outcomes import PAGE_OUTCOMES, Outcome
+from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
 from gossamer.store.disk import free_bytes
 from gossamer.url.canonical import canonicalize
@@ -47,8 +47,11 @@ _GRACE_SECONDS: Final = 3.0
 _COMMIT_SECONDS: Final = 0.005
 _DISK_RETRY_SECONDS: Final = 2.0
 _FULL_SECONDS: Final = 0.01
+_LEAST_FREE_BYTES: Final = 1 << 20
 _MAX_DEATHS: Final = 2
 _MAX_LEASE: Final = 2_000
+
+_Result = TypeVar("_Result")
 
 
 class Parts(Struct, frozen=True):
@@ -104,7 +107,8 @@ class Coordinator:
         self._refilling = False
         self._dry_until = 0.0
         self._paused = ""
-        self._paused_since = 0.0
+        self._retry_at = 0.0
+        self._stuck: list[Callable[[], None]] = []
         self._next_tick = 0.0
 
     # ---------------------------------------------------------------- the loop
@@ -170,7 +174,7 @@ class Coordinator:
             next_due_at = None if batch else catalog.next_due_at(wall)
             return batch, next_due_at, self._recall.read(catalog, batch)
 
-        self._writer.submit(lease, self._refilled)
+        self._write(lease, self._refilled)
 
     def _refilled(self, answer: tuple[list[Due], float | None, Recalled]) -> None:
         batch, next_due_at, recalled = answer
@@ -276,7 +280,7 @@ class Coordinator:
         )
 
     def _commit(self, now: float) -> None:
-        if self._committing or not self._findings or now < self._paused_since:
+        if self._committing or not self._findings or self._paused:
             return
         enough = max(1, self._settings.crawl.concurrency // 2)
         if (
@@ -291,13 +295,12 @@ class Coordinator:
         verdicts = [verdict(findings, self._settings.urlserver, wall) for findings in batch]
         clocks = stored_clocks(self._urlserver.host_clocks(now), wall)
         robots = self._robots.records()
-        self._writer.submit(
+        self._write(
             lambda catalog: (
                 catalog.commit(verdicts, wall, clocks, (), robots, self._admission),
                 catalog.counts(),
             ),
             lambda answer: self._committed(batch, *answer),
-            lambda error: self._not_committed(batch, error),
         )
 
     def _committed(self, batch: list[Findings], committed: Committed, counts: Counts) -> None:
@@ -308,16 +311,6 @@ class Coordinator:
             self._dry_until = 0.0
         if self._on_pages is not None:
             self._on_pages([finding.doc_id for finding in batch if _is_page(finding)])
-        if self._paused:
-            self._resume()
-
-    def _not_committed(self, batch: list[Findings], error: BaseException) -> None:
-        self._committing = False
-        if not isinstance(error, DiskFullError):
-            self._stops.fail(error)
-            return
-        self._findings = batch + self._findings
-        self._pause("disk", str(error))
 
     # ----------------------------------------------------------- what goes wrong
 
@@ -349,7 +342,7 @@ class Coordinator:
                 self._conclude(due, Outcome.PARSE_BUDGET, detail)
             self._dry_until = 0.0
 
-        self._writer.submit(judge, then)
+        self._write(judge, then)
 
     def _void(self, void: Void, now: float) -> None:
         """A worker's archive refused: nothing was acknowledged, so the URLs are simply due again."""
@@ -365,13 +358,23 @@ class Coordinator:
     def _release(self, doc_ids: Sequence[int], due_at: float = 0.0) -> None:
         if doc_ids:
             wall = self._clock.time()
-            self._writer.submit(
-                lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), self._released
-            )
+            self._write(lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), self._released)
 
     def _released(self, result: object) -> None:
         del result
         self._dry_until = 0.0
+
+    def _write(self, job: Callable[[SqliteCatalog], _Result], then: Callable[[_Result], None]) -> None:
+        """Have the catalog changed; what a full disk refuses is done when there is room again."""
+
+        def failed(error: BaseException) -> None:
+            if isinstance(error, DiskFullError):
+                self._stuck.append(lambda: self._write(job, then))
+                self._pause("disk", str(error))
+            else:
+                self._stops.fail(error)
+
+        self._writer.submit(job, then, failed)
 
     def _pause(self, what: str, detail: str) -> None:
         now = self._clock.monotonic()
@@ -379,11 +382,17 @@ class Coordinator:
             self._stops.paused_at = now
         self._paused = f"paused: {what}"
         self._stops.pause_detail = detail
-        self._paused_since = now + _DISK_RETRY_SECONDS
+        self._retry_at = now + _DISK_RETRY_SECONDS
 
-    def _resume(self) -> None:
-        self._paused = ""
-        self._dry_until = 0.0
+    def _try_again(self, now: float) -> None:
+        """Do what a full disk refused; when there is nothing more of that, go on."""
+        self._retry_at = now + _DISK_RETRY_SECONDS
+        stuck, self._stuck = self._stuck, []
+        for retry in stuck:
+            retry()
+        if not stuck and self._writer.idle:
+            self._paused = ""
+            self._dry_until = 0.0
 
     # ------------------------------------------------------------- now and then
 
@@ -401,15 +410,15 @@ class Coordinator:
 
     def _watch_disk(self, now: float) -> None:
         free = free_bytes(self._directory)
-        reserve = self._settings.store.reserve_bytes
+        reserve = max(self._settings.store.reserve_bytes, _LEAST_FREE_BYTES if self._paused else 0)
         if free < reserve:
             self._pause(
                 "disk",
                 f"{free >> 20} MiB free on the disk of {self._directory}, fewer than the "
                 f"{reserve >> 20} MiB kept in reserve",
             )
-        elif self._paused and now >= self._paused_since and not self._findings:
-            self._resume()
+        elif self._paused and now >= self._retry_at:
+            self._try_again(now)
 
     def progress(self) -> Progress:
         """Return a snapshot."""
@@ -433,7 +442,7 @@ class Coordinator:
             Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP)) for url in urls
         ]
         wall = self._clock.time()
-        self._writer.submit(lambda catalog: catalog.discover(found, wall), self._released)
+        self._write(lambda catalog: catalog.discover(found, wall), self._released)
 
     # ------------------------------------------------------------------ the end
 
@@ -498,6 +507,7 @@ class Coordinator:
         clocks = stored_clocks(self._urlserver.host_clocks(self._clock.monotonic()), wall)
         robots = self._robots.records()
         if not self._paused:
+            self._commit(self._clock.monotonic())
             self._writer.submit(lambda catalog: catalog.commit((), wall, clocks, (), robots))
             self._writer.submit(lambda catalog: catalog.end_run(wall))
         self._writer.submit(lambda catalog: catalog.counts(), self._count)
@@ -515,4 +525,4 @@ class Coordinator:
 
 
 def _is_page(findings: Findings) -> bool:
-    return findings.outcome in PAGE_OUTCOMES and findings.pointer is not None and not findings.redirect_to
+    return findings.is_page and findings.pointer is not None

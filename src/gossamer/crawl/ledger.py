@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from gossamer.messages import Due, Findings
-from gossamer.outcomes import PAGE_OUTCOMES
 
 
 class Out(Struct):
@@ -72,14 +71,14 @@ class Ledger:
             return False
         self._landed(out)
         self.waiting += 1
-        self._waiting_pages += findings.outcome in PAGE_OUTCOMES
+        self._waiting_pages += findings.is_page
         return True
 
     def committed(self, findings: Iterable[Findings], pages: int) -> None:
         """Note that findings are in the catalog, which now counts this many pages."""
         for finding in findings:
             self.waiting -= 1
-            self._waiting_pages -= finding.outcome in PAGE_OUTCOMES
+            self._waiting_pages -= finding.is_page
         self.pages = pages
 
     def take_back(self, trans_id: int) -> Due | None:

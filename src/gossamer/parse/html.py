@@ -54,10 +54,9 @@ def understand_html(
     if note:
         notes.append(note)
     try:
-        tree = _tree(body, charset)
+        return _Reader(_tree(body, charset), url, settings, joiner, notes).page(refresh_header)
     except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
         return Page(outcome=Outcome.PARSE_FAILED, detail=f"cannot be parsed as HTML: {error}")
-    return _Reader(tree, url, settings, joiner, notes).page(refresh_header)
 
 
 def _tree(body: bytes, charset: str) -> Tree:

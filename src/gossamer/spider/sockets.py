@@ -5,7 +5,8 @@ import socket
 import struct
 from typing import Final
 
-# Where Linux keeps tcpi_bytes_received in struct tcp_info.
+# tcpi_bytes_received and tcpi_state (the first byte) of Linux's struct tcp_info.
+_ESTABLISHED: Final = b"\x01"
 _RECEIVED: Final = slice(128, 136)
 
 
@@ -25,19 +26,28 @@ class Handover:
 
 def bytes_received(descriptor: int) -> int:
     """Return how many bytes a connection has brought in all; 0 where the system does not tell."""
+    field = _tcp_info(descriptor)[_RECEIVED]
+    return int(struct.unpack("=Q", field)[0]) if len(field) == 8 else 0
+
+
+def is_established(descriptor: int) -> bool:
+    """Whether a connection that is being made has got as far as TCP."""
+    return _tcp_info(descriptor)[:1] == _ESTABLISHED
+
+
+def _tcp_info(descriptor: int) -> bytes:
     if descriptor < 0 or not hasattr(socket, "TCP_INFO"):
-        return 0
+        return b""
     try:
         borrowed = socket.socket(fileno=descriptor)
     except OSError:
-        return 0
+        return b""
     try:
-        field = borrowed.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)[_RECEIVED]
+        return borrowed.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)
     except OSError:
-        return 0
+        return b""
     finally:
         borrowed.detach()
-    return int(struct.unpack("=Q", field)[0]) if len(field) == 8 else 0
 
 
 def spoil(descriptor: int) -> None:

@@ -18,7 +18,7 @@ from gossamer.spider.head import Head
 from gossamer.spider.reception import Reception
 from gossamer.spider.redirect import is_redirect, redirect
 from gossamer.spider.request import RequestForm
-from gossamer.spider.sockets import Handover, bytes_received, spoil
+from gossamer.spider.sockets import Handover, bytes_received, is_established, spoil
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import host_of
 
@@ -44,6 +44,7 @@ class Transfer:
     __slots__ = (
         "_address",
         "_conditions",
+        "_connecting",
         "_error_number",
         "_had_conditions",
         "_is_sent",
@@ -106,7 +107,7 @@ class Transfer:
         started = self.started + self.grace
         progress = Progress(
             started=started,
-            connected=bool(self.handle.getinfo(pycurl.CONNECT_TIME)),
+            connected=is_established(self._connecting),
             requested_at=started + after if after else 0.0,
             has_head=reception.head().complete,
             received=self._bytes_so_far(),
@@ -161,6 +162,7 @@ class Transfer:
         """Forget the visit; only once the loop has let go of the handle, for that may still speak."""
         self._reception.clear()
         self._conditions = []
+        self._connecting = -1
         self._error_number = 0
         self._is_sent = False
         self._wall = 0.0
@@ -204,6 +206,7 @@ class Transfer:
             pycurl.WRITEFUNCTION: self._reception.take,
             pycurl.HEADERFUNCTION: self._reception.lines.append,
             pycurl.OPENSOCKETFUNCTION: self._on_open_socket,
+            pycurl.SOCKOPTFUNCTION: self._on_new_socket,
             pycurl.USERAGENT: settings.user_agent,
             pycurl.HTTPHEADER: self._shared.form.lines,
             # Proxies named in the environment would connect where they like.
@@ -250,6 +253,10 @@ class Transfer:
             self._error_number = EMFILE
             return pycurl.SOCKET_BAD
         return opened
+
+    def _on_new_socket(self, descriptor: int, _purpose: int) -> int:
+        self._connecting = descriptor
+        return int(pycurl.SOCKOPT_OK)
 
     def _on_request(self, *_addresses: object) -> int:
         if not self._is_sent:

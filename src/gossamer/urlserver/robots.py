@@ -163,7 +163,8 @@ def _unreachable(
     since = now
     if earlier is not None and earlier.unreachable_since is not None:
         since = earlier.unreachable_since
-    reason = answer.detail or name_of(answer.outcome)
+    reason = "redirects lead nowhere" if 300 <= answer.status < 400 else name_of(answer.outcome)
+    reason = answer.detail or reason
     detail = f"robots.txt cannot be read ({reason}, status {answer.status})"
     given_up = now - since >= settings.robots_unreachable_seconds
     if given_up and settings.robots_unreachable_means_allow:

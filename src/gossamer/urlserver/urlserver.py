@@ -352,6 +352,7 @@ class UrlServer:
         again = self._names.answered(host, resolution, now)
         for other in again:
             self._consider(other, now)
+            self._hosts.rest(other, now)
         if host.no_name is None and host.addresses:
             current = host.address.name if host.address else ""
             keep = current if current in host.addresses else host.addresses[0]
@@ -384,15 +385,15 @@ class UrlServer:
         order.ends(min(answer.sent_at, now), self._address_gap)
         authority.order = None
         done = Done(0, answer.outcome, answer.status, answer.sent_at, answer.retry_after_seconds)
-        self._judge(order, "", done, now)
-        target = redirect_target(authority.url, answer, authority.hops)
-        if target is None:
-            rules = self._rule(authority, answer, order, now)
-        else:
-            rules = None
+        rules: RobotsRules | None = None
+        if self._judge(order, "", done, now):
+            self._run_errand(authority, order.host, now)
+        elif (target := redirect_target(authority.url, answer, authority.hops)) is not None:
             authority.url = target
             authority.hops += 1
             self._run_errand(authority, self._hosts.get(host_of(target)), now)
+        else:
+            rules = self._rule(authority, answer, order, now)
         self._consider(order.host, now)
         self._ready.renew(order.address)
         self._hosts.rest(order.host, now)
@@ -410,6 +411,8 @@ class UrlServer:
         """Take over a robots.txt that was fetched before a restart, as old as it is."""
         host = self._hosts.get(host_of(name))
         authority = host.authorities.setdefault(name, Authority(name, host))
+        if authority.rules is not None:
+            return
         earlier: RobotsRules | None = None
         if unreachable_seconds is not None:
             earlier = RobotsRules(
@@ -493,7 +496,7 @@ class UrlServer:
         host = authority.host
         if host.awaiting is authority:
             host.awaiting = None
-        if order is not None and host is order.host and host.gap:
+        if order is not None and host.gap:
             # The rules may have brought a Crawl-delay, which counts from this very request.
             host.hold_until(max(min(answer.sent_at, now), order.dispatched_at) + host.gap)
         if rules.state is RobotsState.UNREACHABLE:
@@ -601,6 +604,7 @@ class UrlServer:
         """Give the queue of a host that is held for long to others."""
         slot = host.slot
         seconds = host.next_at - now
+        self._fail_errands(host, host.parked or Outcome.NET_UNREACHABLE, "the host is held", now)
         self._returned += [Returned(due, seconds) for due in self._table.take_all(host)]
         self._refills.hold(host)
         if slot is not None:
@@ -608,13 +612,13 @@ class UrlServer:
 
     # ------------------------------------------------------------------ hosts
 
-    def _judge(self, order: Order, authority: str, done: Done, now: float) -> None:
-        """Let an outcome count for its host."""
+    def _judge(self, order: Order, authority: str, done: Done, now: float) -> bool:
+        """Let an outcome count for its host; return whether another address is to be tried instead."""
         host, outcome = order.host, Outcome(done.outcome)
         if trouble.blames_host(outcome):
             if trouble.other_address_may_help(host, order, outcome):
                 self._turn_to_next_address(host)
-                return
+                return True
             trouble.fail(host, order, outcome, done.retry_after_seconds, self._pace, now)
             if authority and trouble.is_dead(host, outcome):
                 host.dead[authority] = (outcome, now + self._pace.max_back_off)
@@ -624,6 +628,7 @@ class UrlServer:
         elif trouble.is_healthy(outcome) and (host.strikes or host.failed_addresses):
             trouble.recover(host, order, min(done.sent_at, now), self._pace)
             self._hosts.changed(host)
+        return False
 
     def _turn_to_next_address(self, host: Host) -> None:
         assert host.address is not None
@@ -637,13 +642,12 @@ class UrlServer:
         """Put a host that could send something in the ready heap, or ask for what it lacks."""
         if host.ticket or host.unstarted or host.open >= host.limit:
             return
-        if not host.errands:
-            slot = host.slot
-            if slot is None or not slot.pending or host.awaiting is not None:
-                return
-            if host.strikes and host.next_at - now > _HOLD_SECONDS:
-                self._hand_back(host, now)
-                return
+        slot = host.slot
+        if not host.errands and (slot is None or not slot.pending or host.awaiting is not None):
+            return
+        if host.strikes and host.next_at - now > _HOLD_SECONDS:
+            self._hand_back(host, now)
+            return
         if now >= host.fresh_until or host.address is None:
             self._ask_name(host, now)
             return
@@ -655,10 +659,15 @@ class UrlServer:
         failure = self._names.ask(host, now)
         if failure is None or failure.outcome is None:
             return
-        while host.errands:
-            authority = host.errands.popleft()
-            self._rule(authority, RobotsAnswer(failure.outcome, detail=failure.detail), None, now)
+        self._fail_errands(host, failure.outcome, failure.detail, now)
         self._end_all(host, None, failure.outcome, failure.detail, None, now)
+
+    def _fail_errands(self, host: Host, outcome: Outcome, detail: str, now: float) -> None:
+        """Answer for a host that cannot be asked for the robots.txt files it is wanted for."""
+        errands = list(host.errands)
+        host.errands.clear()
+        for authority in errands:
+            self._rule(authority, RobotsAnswer(outcome, detail=detail), None, now)
 
     def _shrunk(self, slot: Slot, now: float) -> None:
         """Let leftovers move up after URLs left a queue."""
@@ -699,10 +708,11 @@ class UrlServer:
         host = self._hosts.get(name)
         wait = min(max(next_allowed_seconds, 0.0), self._pace.max_back_off + self._pace.host_gap)
         host.hold_until(now + wait)
-        host.strikes = max(strikes, 0)
-        host.struck_at = now
-        host.parked = parked
-        host.set_pace(self._pace)
+        if not host.struck_at:
+            host.strikes = max(strikes, 0)
+            host.struck_at = now
+            host.parked = parked
+            host.set_pace(self._pace)
         if address and wait and self._address_gap:
             place = self._hosts.address(address)
             place.next_at = max(place.next_at, now + min(wait, self._address_gap))
