@@ -1,10 +1,10 @@
-"""Measures the catalog: CPU a page of lease and commit, at a small and at a large number of known URLs.
+"""Measures the catalog: CPU a page of lease and commit, with few and with many known URLs.
 
     python bench/catalog.py [--known N] [--pages N] [--batch N] [--hosts N]
 
-Without --known both sizes are measured, each in a process of its own, and the ratio is printed. A page brings
-one new URL and 50 link targets, its body is new, and it is archived. CPU is that of the process, user and
-system, so that other work on the machine matters little.
+Without --known both sizes are measured, each in a process of its own, and the ratio is printed. A
+page brings one new URL and 50 link targets, its body is new, and it is archived. CPU is that of the
+process, user and system, so that other work on the machine matters little.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def found(number: int, hosts: int) -> Found:
 
 
 def findings(due: Due, number: int, new: list[Found]) -> Findings:
-    draw = random.Random(number)  # noqa: S311 - not for secrets
+    draw = random.Random(number)
     return Findings(
         doc_id=due.doc_id,
         trans_id=number,

@@ -22,6 +22,15 @@ import tools
 RESULTS = Path(__file__).parent / "results"
 # A run that is not capped and saw fewer pages than this share of the best did not do the work.
 WHOLE = 0.99
+MEDIANS = (
+    "pages",
+    "responses",
+    "seconds",
+    "pages_per_second",
+    "responses_per_second",
+    "cpu_ms_per_page",
+    "peak_mb",
+)
 
 
 def main() -> int:
@@ -132,9 +141,7 @@ def _summary(runs: list[dict[str, Any]], documents: int) -> list[dict[str, Any]]
     rows = []
     for name in dict.fromkeys(run["tool"] for run in runs):
         own = [run for run in runs if run["tool"] == name]
-        numbers = ("pages", "responses", "seconds", "pages_per_second", "responses_per_second")
-        numbers += ("cpu_ms_per_page", "peak_mb")
-        row = {number: median(run[number] for run in own) for number in numbers}
+        row = {number: median(run[number] for run in own) for number in MEDIANS}
         finished = all(run["finished"] for run in own)
         rows.append(
             {"tool": name, "finished": finished, "documents": documents, **row, "runs": own}

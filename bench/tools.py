@@ -78,7 +78,7 @@ def _prepare_python(name: str, requirement: str) -> bool:
     marker = folder / "installed"
     if not marker.exists():
         venv.create(folder, with_pip=True, clear=True)
-        if not _install([_python(name), "-m", "pip", "install", "-q", requirement]):
+        if not _install([_python(name), "-m", "pip", "install", "-qq", requirement]):
             return False
         marker.touch()
     return True

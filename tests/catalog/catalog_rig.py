@@ -1,4 +1,4 @@
-"""What the catalog's tests share: short ways to make records, and the backends under the contract."""
+"""What the catalog's tests share: short ways to make records, and the backends."""
 
 import hashlib
 from collections.abc import Iterable

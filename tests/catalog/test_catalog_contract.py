@@ -187,6 +187,14 @@ class TestLeases:
         assert catalog.next_due_at(NOW) == NOW + 60
         assert urls(lease_all(catalog, NOW + 60)) == [A, A + "later"]
 
+    def test_a_retry_does_not_end_the_parking_of_its_host(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.set_host(HostClock(host="a.example", parked_until=NOW + 60))
+        catalog.commit([failure(due, state=State.PENDING, due_at=NOW + 5)], NOW)
+        assert lease_all(catalog, NOW + 59) == []
+        assert urls(lease_all(catalog, NOW + 60)) == [A]
+
     def test_a_host_that_is_unparked_is_offered_at_once(self, catalog):
         catalog.add([found(A)], NOW)
         catalog.set_host(HostClock(host="a.example", parked_until=NOW + 60))
@@ -260,6 +268,21 @@ class TestVerdicts:
             )
         assert catalog.counts().discovered == 2
         assert catalog.add([found(C)], NOW) == [3]
+        assert catalog.check() == []
+
+    def test_a_host_of_a_failed_transaction_can_be_found_again(self, catalog):
+        """Numbers of hosts that were rolled back must not be remembered."""
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        broken = RobotsRecord(
+            authority="http://a.example", fetched_at=None, expires_at=NOW, status=200, outcome=1
+        )
+        with pytest.raises(CatalogError, match="robots"):
+            catalog.commit([done(due, [found(C)])], NOW, robots=[broken])
+        assert catalog.counts().discovered == 1
+        catalog.add([found(B), found(C)], NOW)
+        assert catalog.find(C).host == "c.example"
+        assert catalog.commit([done(due)], NOW).applied == 1
         assert catalog.check() == []
 
     def test_waiting_for_robots_counts_no_try_and_leaves_no_history(self, catalog):
@@ -395,6 +418,17 @@ class TestContents:
         catalog.commit([done(due, checksum=b"same") for due in lease_all(catalog)], NOW)
         assert catalog.find(B).duplicate_of == A
 
+    def test_a_duplicate_that_is_gone_is_no_duplicate_any_more(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        catalog.commit([done(due, checksum=b"same") for due in lease_all(catalog)], NOW)
+        catalog.requeue_due(NOW + 1e6, 10)
+        batch = {due.url: due for due in lease_all(catalog)}
+        catalog.commit([failure(batch[B], state=State.PENDING)], NOW)
+        assert catalog.find(B).duplicate_of == A
+        catalog.commit([failure(due) for due in lease_all(catalog)], NOW)
+        assert catalog.find(B).duplicate_of is None
+        assert catalog.check() == []
+
     def test_empty_bodies_and_error_pages_are_no_duplicates(self, catalog):
         catalog.add([found(A), found(B), found(C)], NOW)
         first, second, third = lease_all(catalog)
@@ -459,7 +493,7 @@ class TestReading:
         assert rows[0].md5 == md5_of(A + "0")
 
     def test_rows_end_although_new_urls_arrive(self, catalog):
-        """A walk ends at what was known when it began, or an export of a fast crawl would never end."""
+        """A walk ends at what was known when it began: an export beside a fast crawl ends too."""
         catalog.add([found(f"{A}{number}") for number in range(600)], NOW)
         rows = catalog.rows()
         next(rows)

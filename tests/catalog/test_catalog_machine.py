@@ -1,4 +1,4 @@
-"""Random lives of a catalog against a model: the identity holds, no URL is lost, none is doubled."""
+"""Random lives of a catalog against a model: the identity holds, no URL is lost or doubled."""
 
 import shutil
 import tempfile
@@ -57,7 +57,11 @@ class CatalogMachine(RuleBasedStateMachine):
                 self.due_at[url] = 0.0
             self.learn(url, State.PENDING)
 
-    @rule(count=st.integers(1, 12), per_host=st.integers(1, 4), reject=st.sets(st.sampled_from(HOSTS)))
+    @rule(
+        count=st.integers(1, 12),
+        per_host=st.integers(1, 4),
+        reject=st.sets(st.sampled_from(HOSTS)),
+    )
     def lease(self, count, per_host, reject):
         batch = self.catalog.due(count, per_host, self.now, reject)
         for due in batch:
@@ -83,11 +87,11 @@ class CatalogMachine(RuleBasedStateMachine):
         data=st.data(),
         state=st.sampled_from([State.DONE, State.FAILED, State.PENDING, State.EXCLUDED]),
         wait=st.sampled_from([0.0, 5.0, 500.0]),
-        new=url_lists,
-        kept_out=url_lists,
+        links=st.tuples(url_lists, url_lists),
         body=st.integers(0, 3),
     )
-    def judge(self, data, state, wait, new, kept_out, body):
+    def judge(self, data, state, wait, links, body):
+        new, kept_out = links
         url = data.draw(st.sampled_from(sorted(self.leased)))
         discovered = [found(item, 1) for item in new] + [excluded(item, 1) for item in kept_out]
         outcome = {

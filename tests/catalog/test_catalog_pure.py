@@ -13,6 +13,7 @@ from gossamer.catalog.digest import packed_digest, written_digest
 from gossamer.catalog.near import DISTANCE, NearDuplicates
 from gossamer.catalog.queries import QUERIES, parse_queries
 from gossamer.catalog.recrawl import next_interval
+from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
 
 SETTINGS = CatalogSettings(
@@ -85,9 +86,38 @@ class TestDigests:
         assert written_digest(None) == ""
 
 
+# Statements that run while a crawl runs: their cost must not grow with what is known.
+HOT = [
+    "promote_hosts", "hosts_in_line", "lease_urls", "serve_host_again", "serve_host_up",
+    "validators",
+    "next_in_line", "next_wait", "leases_of", "release_url", "deaths_of", "release_all_urls",
+    "cut_url_waits", "cut_host_waits", "url_facts", "page_facts", "judge_url", "content_owner",
+    "known_urls", "shorten_depth", "readmit_url", "recrawls_due", "requeue_url", "host_id_of",
+    "count_host", "line_up_host", "count_outcome", "put_host_clock", "park_host", "host_clock",
+    "file_id_of", "extend_file", "robots", "totals", "find_payload", "url_with_prefix", "doc_id_of",
+]  # fmt: skip
+
+
 class TestStatements:
+    @pytest.mark.parametrize("name", HOT)
+    def test_no_hot_statement_reads_a_whole_table_or_sorts(self, name):
+        with SqliteCatalog.open(":memory:", CatalogSettings()) as catalog:
+            connection = catalog._database.connection
+            names = re.findall(r":(\w+)", QUERIES[name])
+            values = dict.fromkeys(names, 1) if names else ["1"] * QUERIES[name].count("?")
+            plan = [
+                row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {QUERIES[name]}", values)
+            ]
+        partial = ("host_line", "host_waiting", "url_leased")
+        for step in plan:
+            assert "TEMP B-TREE" not in step, plan
+            scans_all = step.startswith("SCAN") and not any(index in step for index in partial)
+            small = ("json_each", "total", "CONSTANT ROW")
+            assert not scans_all or any(word in step for word in small), plan
+
     def test_a_file_is_read_by_names(self):
-        text = "-- intro\n\n-- name: one\n-- First.\nSELECT 1\nWHERE 1;\n\n-- name: two\n-- Other.\nSELECT 2;\n"
+        first = "-- name: one\n-- First.\nSELECT 1\nWHERE 1;\n\n"
+        text = f"-- intro\n\n{first}-- name: two\n-- Other.\nSELECT 2;\n"
         assert parse_queries(text) == {"one": "SELECT 1 WHERE 1", "two": "SELECT 2"}
 
     def test_every_statement_is_named_described_and_used(self):

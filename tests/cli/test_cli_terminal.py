@@ -212,3 +212,8 @@ def test_history_and_heads_on_a_terminal_cannot_steer_it(workspace):
 def test_settings_on_a_terminal_are_a_table_and_in_a_pipe_a_file(run):
     assert "─".encode() in on_a_terminal("config")
     assert "[urlserver]\n" in run("config")[1]
+
+
+def test_the_queue_is_what_waits_wherever_it_waits():
+    line = plain_line(progress(pending=10, leased=7, in_flight=3))
+    assert " queue 14 " in line

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gossamer.fakeweb.log import Log
@@ -89,8 +89,8 @@ class Killer:
         self._random = random.Random(seed)
         self.kills_of_all = 0
         self.kills_of_one = 0
-        self.moments: list[float] = []
-        """Monotonic time of each kill."""
+        self.kills: list[tuple[float, float]] = []
+        """Monotonic times just before and just after each kill."""
         self.restarts: list[float] = []
 
     def run(self, kills: int, most_requests_between: int) -> None:
@@ -125,15 +125,15 @@ class Killer:
             kind = self._random.random()
             workers = children_of(process.pid)
             if kind < 0.5 and workers:
-                os.kill(self._random.choice(workers), signal.SIGKILL)
-                self.moments.append(time.monotonic())
+                self._kill(os.kill, self._random.choice(workers))
                 self.kills_of_one += 1
                 continue
-            if kind < 0.8:
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                os.kill(process.pid, signal.SIGKILL)
-            self.moments.append(time.monotonic())
+            self._kill(os.killpg if kind < 0.8 else os.kill, process.pid)
             self.kills_of_all += 1
             process.wait()
             return
+
+    def _kill(self, how: Callable[[int, int], None], target: int) -> None:
+        before = time.monotonic()
+        how(target, signal.SIGKILL)
+        self.kills.append((before, time.monotonic()))

@@ -289,3 +289,10 @@ def test_only_loopback_is_served(web):
             assert client.recv(10) == b""
         except ConnectionError:
             pass
+
+
+def test_the_log_can_be_read_after_the_server_has_ended():
+    with FakeWeb(pages=20, hosts=2, max_seconds=0.5) as short:
+        get(short, 0, "/")
+        time.sleep(1)
+        assert [request.target for request in short.log().requests] == ["/"]

@@ -103,9 +103,11 @@ def test_nofollow_can_be_set_aside(page_of):
 
 
 @pytest.mark.req("S4.23")
-@pytest.mark.parametrize("content", ["0;url=x", "10; URL = 'x'", "3,x", "0 x", '5;url="x" y', ".5;x"])
+@pytest.mark.parametrize(
+    "content", ["0;url=x", "10; URL = 'x'", "3,x", "0 x", '5;url="x" y', ".5;x"]
+)
 def test_quick_refresh_is_a_redirect(page_of, content):
-    page = page_of(f"<meta http-equiv=Refresh content=\"{content.replace(chr(34), '&quot;')}\">")
+    page = page_of(f'<meta http-equiv=Refresh content="{content.replace(chr(34), "&quot;")}">')
     assert page.refresh == BASE + "x"
     assert page.links == ()
 

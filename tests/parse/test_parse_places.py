@@ -85,6 +85,7 @@ ASSETS = [
 ]
 
 
+@pytest.mark.req("S2.28")
 @pytest.mark.parametrize(("markup", "kind"), LINKS)
 def test_place_is_a_link(page_of, markup, kind):
     page = page_of(markup)

@@ -1,4 +1,4 @@
-"""Broken servers by the rows of the fault matrix (H01-H86): how each behaves and what must come of it."""
+"""Broken servers by the rows of the fault matrix: how each behaves, and what comes of it."""
 
 import gzip
 import struct

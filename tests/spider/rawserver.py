@@ -6,6 +6,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable
+from typing import Self
 
 Behaviour = Callable[["Connection"], bool]
 """Answers one request; True keeps the connection for the next."""
@@ -93,7 +94,7 @@ class RawServer:
         self._main = threading.Thread(target=self._accept, daemon=True)
         self._main.start()
 
-    def __enter__(self) -> "RawServer":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -134,6 +135,7 @@ class RawServer:
                     self._talk(peer)
                 else:
                     with self._context.wrap_socket(peer, server_side=True) as secure:
+                        self._peers.add(secure)
                         self._talk(secure)
         except (OSError, ValueError):
             pass

@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from conftest import QUICK, MakeSpider, fetch_all, fetch_one, visit
 from misbehaviours import CASES, Case
 from rawserver import RawServer, page
 
+from conftest import QUICK, MakeSpider, fetch_all, fetch_one, visit
 from gossamer.messages import Fetch
 
 BEHAVIOURS = {case.name: case.behaviour for case in CASES} | {"good": page(b"good page")}

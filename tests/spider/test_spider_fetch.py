@@ -9,13 +9,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from conftest import LOOPBACK, QUICK, MakeSpider, fetch_all, fetch_one, visit
 from rawserver import Connection, RawServer, chunked, page
 
+from conftest import LOOPBACK, QUICK, MakeSpider, fetch_all, fetch_one, visit
 from gossamer.clock import SystemClock
 from gossamer.config.spider import SpiderSettings
 from gossamer.errors import ConfigError
-from gossamer.messages import Fetch
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
 
@@ -401,10 +400,9 @@ def test_our_own_lag_is_not_blamed_on_the_server(
     spider.start(visit(1, url(server, "slow")))
     spider.poll(0.01)
     time.sleep(1.0)
-    fetches: list[Fetch] = []
     until = time.monotonic() + 5
-    while not fetches and time.monotonic() < until:
-        fetches = spider.poll(0.1)
+    while not (fetches := spider.poll(0.1)):
+        assert time.monotonic() < until
     assert [fetch.outcome for fetch in fetches] == [Outcome.OK]
 
 

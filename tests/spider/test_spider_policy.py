@@ -4,8 +4,8 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from conftest import MakeSpider, fetch_all, fetch_one, visit
 
+from conftest import MakeSpider, fetch_all, fetch_one, visit
 from gossamer.config.url import UrlSettings
 from gossamer.outcomes import Outcome
 from gossamer.url.address import AddressPolicy

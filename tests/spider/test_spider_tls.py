@@ -1,6 +1,6 @@
 """The TLS zoo: every broken certificate and handshake has its class, and none is let pass."""
 
-import datetime
+import datetime as dt
 import shutil
 import socket
 import ssl
@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 import trustme
-from conftest import QUICK, MakeSpider, fetch_all, fetch_one, visit
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from rawserver import Connection, RawServer, page
 
+from conftest import QUICK, MakeSpider, fetch_all, fetch_one, visit
 from gossamer.outcomes import Outcome
 
-NOW = datetime.datetime.now(datetime.UTC)
-DAY = datetime.timedelta(days=1)
+NOW = dt.datetime.now(dt.UTC)
+DAY = dt.timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
@@ -166,9 +166,9 @@ def test_old_versions_are_refused(
 ) -> None:
     context = context_for(authority.issue_cert("good.example"))
     context.set_ciphers("ALL:@SECLEVEL=0")
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSv1"):
         context.minimum_version = ssl.TLSVersion.TLSv1
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSv1"):
         context.maximum_version = ssl.TLSVersion.TLSv1
     fetch = fetch_from(context, make_spider, "good.example", ca_file=ca_file)
     assert fetch.outcome is Outcome.TLS_HANDSHAKE
@@ -182,7 +182,9 @@ def test_a_certificate_of_ours_is_demanded(
         context.verify_mode = ssl.CERT_REQUIRED
         context.minimum_version = context.maximum_version = version
         fetch = fetch_from(context, make_spider, "good.example", ca_file=ca_file)
-        assert fetch.outcome is Outcome.TLS_HANDSHAKE, (version, fetch.detail)
+        # In TLS 1.3 the refusal comes after the handshake, and a reset may overtake it.
+        late = {Outcome.NET_RESET} if version is ssl.TLSVersion.TLSv1_3 else set()
+        assert fetch.outcome in {Outcome.TLS_HANDSHAKE} | late, (version, fetch.detail)
 
 
 def test_verification_can_be_set_aside_and_it_shows(
@@ -281,7 +283,8 @@ def nginx(authority: trustme.CA, tmp_path: Path) -> Iterator[int]:
         f"daemon off; pid {tmp_path}/pid; error_log /dev/null; master_process off;\n"
         "events {} http { access_log off; default_type text/html;\n"
         f"client_body_temp_path {tmp_path}/b; proxy_temp_path {tmp_path}/p;\n"
-        f"fastcgi_temp_path {tmp_path}/f; uwsgi_temp_path {tmp_path}/u; scgi_temp_path {tmp_path}/s;\n"
+        f"fastcgi_temp_path {tmp_path}/f; uwsgi_temp_path {tmp_path}/u;\n"
+        f"scgi_temp_path {tmp_path}/s;\n"
         f"server {{ listen 127.0.0.1:{port} ssl http2; root {tmp_path};\n"
         f"ssl_certificate {tmp_path}/cert.pem; ssl_certificate_key {tmp_path}/cert.pem; }} }}\n"
     )

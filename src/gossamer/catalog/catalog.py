@@ -16,7 +16,7 @@ class Verdict(Struct, frozen=True, gc=False):
     state: State
     """PENDING (try again at `due_at`), DONE, EXCLUDED or FAILED."""
     due_at: float = 0.0
-    """Wall time of the next try; for DONE and FAILED of the next fetch, 0.0 leaves it to the change history."""
+    """Wall time of the next try, or of the next fetch when done or failed (0.0: by its history)."""
 
 
 class HostClock(Struct, frozen=True, kw_only=True, gc=False):
@@ -67,7 +67,7 @@ class Recovery(Struct, frozen=True):
     released: int
     """How many leases went back to pending."""
     hosts: tuple[str, ...] = ()
-    """Hosts that had leased URLs: a request may have reached them, so they are owed their full delay."""
+    """Hosts that had leased URLs: a request may have reached them, so their full delay is owed."""
 
 
 class Committed(Struct, frozen=True):
@@ -176,7 +176,7 @@ class Excluded(Struct, frozen=True, gc=False):
 
 
 class Gate(Protocol):
-    """Has the last word on URLs that are about to become known, and remembers what it has counted."""
+    """Has the last word on URLs about to become known, and remembers what it has counted."""
 
     def admit(self, found: Found) -> Found:
         """Return the URL as it is to be entered: as it is, or excluded."""
@@ -191,7 +191,7 @@ class Catalog(Protocol):
     """What the writer of a crawl asks: everything that changes what is known."""
 
     def begin_run(self, now: float, *, longest_wait_seconds: float = 86_400.0) -> Recovery:
-        """Start a run: every lease returns to pending, every stored wait is cut to the longest there is."""
+        """Start a run: leases return to pending, stored waits are cut to the longest there is."""
         ...
 
     def end_run(self, now: float) -> None:
@@ -214,7 +214,7 @@ class Catalog(Protocol):
         """Return leases unused; no try is counted, but a death is when `died`."""
         ...
 
-    def commit(
+    def commit(  # noqa: PLR0917 - what one transaction makes durable
         self,
         verdicts: Sequence[Verdict],
         now: float,
@@ -223,11 +223,11 @@ class Catalog(Protocol):
         robots: Sequence[RobotsRecord] = (),
         gate: Gate | None = None,
     ) -> Committed:
-        """Make verdicts, their new URLs, host clocks, trap counts and robots durable in one transaction."""
+        """Make verdicts, their new URLs and all that is given with them durable together."""
         ...
 
     def requeue_due(self, now: float, limit: int) -> int:
-        """Turn done and failed URLs whose next fetch has come into pending ones; return how many."""
+        """Turn done and failed URLs whose next fetch has come into pending ones; count them."""
         ...
 
     def readmit(self, doc_ids: Iterable[int], now: float) -> int:

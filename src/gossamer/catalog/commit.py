@@ -1,7 +1,8 @@
 """Commits: what visits brought becomes durable, all of it in one transaction.
 
-Only documents that are leased are judged (a late duplicate finds its lease gone and changes nothing), and each
-at most once in a batch. What was compared and counted is written in few statements over many rows.
+Only documents that are leased are judged (a late duplicate finds its lease gone and changes
+nothing), and each at most once in a batch. What was compared and counted is written in few
+statements over many rows.
 """
 
 import sqlite3
@@ -139,7 +140,7 @@ class Commit:
         last_page = fetch_id if has_page and fetch_id is not None else known.last_page
         if last_page is not None and known.last_page is None and known.kind == Kind.PAGE:
             self._tally.pages += 1
-        duplicate_of = self._duplicate_of(findings, known, originals)
+        duplicate_of = self._duplicate_of(verdict, known, originals)
         visits, changes, interval, next_fetch_at = self._plan(verdict, known, before)
         due_at = verdict.due_at if state == State.PENDING else 0.0
         tries = known.tries
@@ -147,8 +148,9 @@ class Commit:
             tries = max(tries + 1, findings.tries)
         self._judged.append(
             (
-                int(state), findings.outcome, due_at, tries, visits, changes, interval, next_fetch_at,
-                known.last_fetch if fetch_id is None else fetch_id, last_page, duplicate_of,
+                int(state), findings.outcome, due_at, tries, visits, changes, interval,
+                next_fetch_at, known.last_fetch if fetch_id is None else fetch_id, last_page,
+                duplicate_of,
                 (findings.detail or None) if fetch_id is None else None, known.doc_id,
             )
         )  # fmt: skip
@@ -187,8 +189,8 @@ class Commit:
             (
                 fetch_id, known.doc_id, known.last_fetch, findings.fetched_at, findings.outcome,
                 findings.status, findings.milliseconds, content_type, findings.body_bytes,
-                findings.wire_bytes, checksum, simhash, etag, last_modified, file_id, offset, length,
-                digest, findings.redirect_to, title, findings.detail,
+                findings.wire_bytes, checksum, simhash, etag, last_modified, file_id, offset,
+                length, digest, findings.redirect_to, title, findings.detail,
             )
         )  # fmt: skip
         return fetch_id
@@ -197,13 +199,16 @@ class Commit:
         return self._memory.file_id(self._connection, name)
 
     def _duplicate_of(
-        self, findings: Findings, known: Facts, originals: dict[bytes, int]
+        self, verdict: Verdict, known: Facts, originals: dict[bytes, int]
     ) -> int | None:
-        duplicate_of = known.duplicate_of
-        if _has_content(findings) and findings.checksum is not None:
+        findings = verdict.findings
+        if verdict.state == State.PENDING or findings.outcome == Outcome.NOT_MODIFIED:
+            return known.duplicate_of
+        owner = None
+        if findings.checksum is not None and _has_content(findings):
             owner = originals.get(findings.checksum)
-            duplicate_of = None if owner == known.doc_id else owner
-            self._tally.duplicates += (duplicate_of is not None) - (known.duplicate_of is not None)
+        duplicate_of = None if owner == known.doc_id else owner
+        self._tally.duplicates += (duplicate_of is not None) - (known.duplicate_of is not None)
         return duplicate_of
 
     def _plan(
@@ -255,7 +260,8 @@ def put_robots(connection: sqlite3.Connection, records: Sequence[RobotsRecord]) 
     rows = [
         (
             record.authority, record.fetched_at, record.expires_at, record.status, record.outcome,
-            record.body, record.crawl_delay, record.unreachable_since, record.failures, record.detail,
+            record.body, record.crawl_delay, record.unreachable_since, record.failures,
+            record.detail,
         )
         for record in records
     ]  # fmt: skip

@@ -29,7 +29,7 @@ class Database:
 
     @contextmanager
     def doing(self, what: str) -> Iterator[sqlite3.Connection]:
-        """Run statements outside a transaction of our own; `what` says in an error what was tried."""
+        """Run statements outside a transaction of ours; an error says `what` was tried."""
         try:
             yield self.connection
         except sqlite3.Error as error:
@@ -37,7 +37,7 @@ class Database:
 
     @contextmanager
     def writing(self, what: str) -> Iterator[sqlite3.Connection]:
-        """Run statements as one transaction: all of it is durable afterwards, or nothing happened."""
+        """Run statements as one transaction: durable afterwards, or nothing happened."""
         if self.read_only:
             raise CatalogError(f"cannot {what} in {self.path}: it was opened for reading")
         with self.doing(what) as connection:
@@ -145,7 +145,7 @@ def _opening(path: str) -> Iterator[None]:
 
 
 def _connect(target: str) -> sqlite3.Connection:
-    """Connect without implicit transactions; the caller sees to it that one thread at a time uses it."""
+    """Connect without implicit transactions, for any thread, but one at a time."""
     return sqlite3.connect(
         target,
         timeout=_BUSY_SECONDS,

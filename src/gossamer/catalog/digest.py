@@ -16,7 +16,7 @@ def packed_digest(digest: str) -> bytes:
     """Return the short form of a digest; a kind that is not known is kept as it is written."""
     letters = digest[5:]
     if len(digest) == 37 and digest.startswith(_SHA1) and _SHA1_LETTERS.issuperset(letters):
-        # int() reads base 32 many times faster than base64.b32decode, and this is done for each page.
+        # int() reads base 32 many times faster than base64.b32decode; each page needs it.
         return int(letters.translate(_TO_DIGITS), 32).to_bytes(_SHA1_BYTES, "big")
     other = _OTHER + digest.encode()
     return other if len(other) != _SHA1_BYTES else _OTHER + other

@@ -15,9 +15,7 @@ from gossamer.outcomes import State
 # A statement for each size, so that a handful of prepared ones serves lists of any length.
 _SIZES: Final = (1, 8, 64, 512)
 _KNOWN_URLS: Final = {
-    size: "SELECT md5, doc_id, host_id, state, outcome, depth, tries FROM url "
-    f"WHERE md5 IN ({','.join('?' * size)})"
-    for size in _SIZES
+    size: QUERIES["known_urls"].replace("?", ",".join("?" * size)) for size in _SIZES
 }
 
 Known = tuple[int, int, int, int | None, int, int]
@@ -51,7 +49,7 @@ def discover(
         row = known.get(md5)
         if row is not None:
             if item.state == State.PENDING:
-                _improve(connection, tally, item, parent, row, priority, named=named)
+                _improve(connection, tally, (item, parent), row, priority if named else None)
             continue
         if gate is not None and item.state == State.PENDING:
             item = gate.admit(item)  # noqa: PLW2901 - the same URL, perhaps excluded
@@ -74,7 +72,8 @@ def readmit(connection: sqlite3.Connection, tally: Tally, doc_ids: Iterable[int]
     """Turn excluded URLs into pending ones."""
     rows = connection.execute(QUERIES["excluded_of"], (json_list(doc_ids),)).fetchall()
     for doc_id, host_id, outcome, depth in rows:
-        _readmit(connection, tally, doc_id, host_id, outcome, depth, 0)
+        connection.execute(QUERIES["readmit_url"], (0, depth, doc_id))
+        _count_readmitted(tally, host_id, outcome)
     return len(rows)
 
 
@@ -96,33 +95,24 @@ def _known_urls(connection: sqlite3.Connection, md5s: Sequence[bytes]) -> dict[b
 def _improve(
     connection: sqlite3.Connection,
     tally: Tally,
-    item: Found,
-    parent: int | None,
+    found: tuple[Found, int | None],
     row: Known,
-    priority: int,
-    *,
-    named: bool,
+    named_priority: int | None,
 ) -> None:
     """Let a known URL gain by being found again: a shorter way to it, or a second chance."""
+    item, parent = found
     doc_id, host_id, state, outcome, depth, tries = row
     closer = item.depth < depth
     if state == State.EXCLUDED:
-        # Kept out unseen, because the first way to it was too long or led out of scope; this one does not.
-        if named or (closer and tries == 0):
-            _readmit(connection, tally, doc_id, host_id, outcome, item.depth, priority)
+        # Kept out unseen, because the first way to it was too long; this one is not.
+        if named_priority is not None or (closer and tries == 0):
+            values = (named_priority or 0, item.depth, doc_id)
+            connection.execute(QUERIES["readmit_url"], values)
+            _count_readmitted(tally, host_id, outcome)
     elif state == State.PENDING and closer:
         connection.execute(QUERIES["shorten_depth"], (item.depth, parent, doc_id))
 
 
-def _readmit(
-    connection: sqlite3.Connection,
-    tally: Tally,
-    doc_id: int,
-    host_id: int,
-    outcome: int | None,
-    depth: int,
-    priority: int,
-) -> None:
-    connection.execute(QUERIES["readmit_url"], (priority, depth, doc_id))
+def _count_readmitted(tally: Tally, host_id: int, outcome: int | None) -> None:
     tally.move(host_id, State.EXCLUDED, State.PENDING)
     tally.judge(outcome, None)

@@ -1,9 +1,10 @@
 """Leases: what is due goes out, and comes back when nothing came of it.
 
-Theory of operation. Hosts with work that is due stand in a line (`host.turn`, a number without a clock in it,
-so that a clock set back stalls nobody). The first in the line is served and goes to its end, or leaves when it
-has no more; a host with retries only waits outside (`host.next_due_at`). Every host with a pending URL is in
-the line or waits: `check` proves it. So a refill costs what it brings, however many hosts are known.
+Theory of operation. Hosts with work that is due stand in a line (`host.turn`, a number without a
+clock in it, so that a clock set back stalls nobody). The first in the line is served and goes to
+its end, or leaves when it has no more; a host with retries only waits outside (`host.next_due_at`).
+Every host with a pending URL is in the line or waits: `check` proves it. So a refill costs what it
+brings, however many hosts are known.
 """
 
 import sqlite3
@@ -41,12 +42,13 @@ def cut_waits(connection: sqlite3.Connection, latest: float) -> None:
 def lease(
     connection: sqlite3.Connection,
     memory: Memory,
+    now: float,
+    *,
     count: int,
     per_host: int,
-    now: float,
     reject_hosts: Collection[str],
 ) -> list[Due]:
-    """Lease URLs of the hosts in the line, in their order, the rejected ones left where they are."""
+    """Lease URLs of the hosts in the line, in their order; rejected ones keep their place."""
     connection.execute(QUERIES["promote_hosts"], {"turn": memory.new_turn(), "now": now})
     batch: list[Due] = []
     served: set[int] = set()
@@ -59,7 +61,7 @@ def lease(
             limit = min(per_host, count - len(batch))
             if limit <= 0:
                 break
-            batch += _lease_host(connection, memory, host_id, name, limit, now)
+            batch += _lease_host(connection, memory, (host_id, name), limit, now)
     if batch:
         moved = len(batch)
         connection.execute(QUERIES["count_total"], (-moved, moved, 0, 0, 0, 0, 0))
@@ -84,8 +86,9 @@ def _next_hosts(
 
 
 def _lease_host(
-    connection: sqlite3.Connection, memory: Memory, host_id: int, name: str, limit: int, now: float
+    connection: sqlite3.Connection, memory: Memory, host: tuple[int, str], limit: int, now: float
 ) -> list[Due]:
+    host_id, name = host
     rows = connection.execute(
         QUERIES["lease_urls"], {"host_id": host_id, "now": now, "count": limit}
     ).fetchall()

@@ -1,4 +1,4 @@
-"""What the writer keeps in memory of the database: the next numbers, and the ids of hosts and files."""
+"""What the writer keeps in memory: the next numbers, and the ids of hosts and files."""
 
 import sqlite3
 from typing import Final

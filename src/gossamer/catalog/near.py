@@ -1,9 +1,9 @@
 """Near duplicates: texts whose fingerprints differ in at most three of 64 bits.
 
-Theory of operation. If two fingerprints differ in at most three bits, they agree in one of four bands of 16
-bits; so only those that share a band need to be compared. The first document of a group leads it, and later
-ones are compared with leaders alone: a site of 100,000 near-identical pages is one group with one leader.
-Arrays instead of dictionaries keep a million leaders within 60 MB.
+Theory of operation. If two fingerprints differ in at most three bits, they agree in one of four
+bands of 16 bits; so only those that share a band need to be compared. The first document of a group
+leads it, and later ones are compared with leaders alone: a site of 100,000 near-identical pages is
+one group with one leader. Arrays instead of dictionaries keep a million leaders within 60 MB.
 """
 
 from array import array
@@ -27,7 +27,7 @@ class NearDuplicates:
         self._buckets: dict[int, array[int]] = {}
 
     def place(self, doc_id: int, simhash: int) -> int | None:
-        """Return the earlier document this one is near to; without one it leads a group of its own."""
+        """Return the earlier document this one is near to; without one it leads a group."""
         keys = [
             band << _BAND_BITS | (simhash >> (band * _BAND_BITS) & _BAND_MASK)
             for band in range(_BANDS)

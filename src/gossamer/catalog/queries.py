@@ -9,7 +9,7 @@ _HEADING: Final = re.compile(r"^-- name: (\w+)\n-- (.+)\n", re.MULTILINE)
 
 
 def parse_queries(text: str) -> dict[str, str]:
-    """Return the statements of a file in which each follows `-- name: x` and a line that describes it."""
+    """Return the statements of a file: each follows `-- name: x` and a line that describes it."""
     headings = list(_HEADING.finditer(text))
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
     return {

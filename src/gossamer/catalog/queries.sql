@@ -63,8 +63,7 @@ SELECT name FROM host WHERE leased > 0 ORDER BY host_id;
 
 -- name: release_all_urls
 -- Every lease of an earlier run returns to pending.
-UPDATE url SET state = 0
-WHERE state = 1 AND host_id IN (SELECT host_id FROM host WHERE leased > 0);
+UPDATE url INDEXED BY url_leased SET state = 0 WHERE state = 1;
 
 -- name: release_all_hosts
 -- The counters follow, and the hosts get into the line.
@@ -148,6 +147,10 @@ ON CONFLICT (doc_id) DO UPDATE SET targets = excluded.targets;
 INSERT INTO url (doc_id, md5, host_id, kind, state, outcome, depth, priority, parent, found_at, url,
     via)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: known_urls
+-- Which of some URLs are known; the placeholder stands for as many as there are.
+SELECT md5, doc_id, host_id, state, outcome, depth, tries FROM url WHERE md5 IN (?);
 
 -- name: shorten_depth
 -- A shorter way to a URL that was not visited yet.
@@ -279,7 +282,7 @@ SELECT value FROM meta WHERE key = ?;
 -- name: totals
 -- Where all URLs stand.
 SELECT pending, leased, done, excluded, failed, pages, duplicates,
-    (SELECT count(*) FROM host), (SELECT coalesce(max(fetch_id), 0) FROM fetch)
+    (SELECT coalesce(max(host_id), 0) FROM host), (SELECT coalesce(max(fetch_id), 0) FROM fetch)
 FROM total;
 
 -- name: outcome_counts

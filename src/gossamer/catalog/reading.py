@@ -1,7 +1,8 @@
 """Reading: rows for export and for people.
 
-Long walks go in short steps, each a read of its own, so that a writer's log can be emptied meanwhile; a URL is
-given as it was when the walk came by. A walk ends at the URL that was the latest when it began.
+Long walks go in short steps, each a read of its own, so that a writer's log can be emptied
+meanwhile; a URL is given as it was when the walk came by. A walk over URLs ends at the one that was
+the latest when it began.
 """
 
 import sqlite3

@@ -2,8 +2,8 @@
 
 from gossamer.config.catalog import CatalogSettings
 
-# A page that changed is looked at twice as often; one that did not, two thirds as often. Halving faster than
-# growing keeps the plan on the safe side of a page that changes now and then.
+# A page that changed is looked at twice as often; one that did not, two thirds as often. Halving
+# faster than growing keeps the plan on the safe side of a page that changes now and then.
 _FASTER = 0.5
 _SLOWER = 1.5
 

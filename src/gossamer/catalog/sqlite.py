@@ -1,6 +1,7 @@
 """The catalog on SQLite: one file, one writer, any number of readers.
 
-Of one object only one thread may call at a time; other threads and processes open their own for reading.
+Of one object only one thread may call at a time; other threads and processes open their own for
+reading.
 """
 
 import hashlib
@@ -97,7 +98,7 @@ class SqliteCatalog:
     # What the writer asks.
 
     def begin_run(self, now: float, *, longest_wait_seconds: float = 86_400.0) -> Recovery:
-        """Start a run: every lease returns to pending, every stored wait is cut to the longest there is."""
+        """Start a run: leases return to pending, stored waits are cut to the longest there is."""
         self._longest_wait_seconds = longest_wait_seconds
         self._latest_now = now
         with self._writing("begin a run") as (connection, _):
@@ -115,7 +116,7 @@ class SqliteCatalog:
             return discover(connection, memory, tally, named, now, priority=priority, named=True)
 
     def discover(self, found: Iterable[Found], now: float) -> list[int]:
-        """Enter URLs that no page led to (sitemaps named in robots.txt); return the ids of new ones."""
+        """Enter URLs that no page led to, such as sitemaps; return the ids of new ones."""
         with self._counting("add URLs", now) as (connection, memory, tally):
             return discover(connection, memory, tally, ((item, None) for item in found), now)
 
@@ -127,7 +128,9 @@ class SqliteCatalog:
             if now < self._latest_now - _STEP_SECONDS:
                 leases.cut_waits(connection, now + self._longest_wait_seconds)
             self._latest_now = now
-            return leases.lease(connection, memory, count, per_host, now, reject_hosts)
+            return leases.lease(
+                connection, memory, now, count=count, per_host=per_host, reject_hosts=reject_hosts
+            )
 
     def next_due_at(self, now: float) -> float | None:
         """Return when something is or will be due; None when nothing is pending."""
@@ -144,7 +147,7 @@ class SqliteCatalog:
         with self._counting("release URLs", now) as (connection, _, tally):
             return leases.release(connection, doc_ids, tally, due_at, died=died)
 
-    def commit(
+    def commit(  # noqa: PLR0917 - what one transaction makes durable
         self,
         verdicts: Sequence[Verdict],
         now: float,
@@ -153,7 +156,7 @@ class SqliteCatalog:
         robots: Sequence[RobotsRecord] = (),
         gate: Gate | None = None,
     ) -> Committed:
-        """Make verdicts, their new URLs, host clocks, trap counts and robots durable in one transaction."""
+        """Make verdicts, their new URLs and all that is given with them durable together."""
         with self._writing("commit findings") as (connection, memory):
             committed = Committed(0, 0, 0)
             if verdicts:
@@ -165,7 +168,7 @@ class SqliteCatalog:
             return committed
 
     def requeue_due(self, now: float, limit: int) -> int:
-        """Turn done and failed URLs whose next fetch has come into pending ones; return how many."""
+        """Turn done and failed URLs whose next fetch has come into pending ones; count them."""
         with self._counting("requeue URLs", now) as (connection, _, tally):
             return leases.requeue(connection, tally, now, limit)
 

@@ -137,11 +137,16 @@ class LiveDisplay:
 def plain_line(progress: "Progress") -> str:
     """Return where the crawl stands, in one line."""
     return (
-        f"pages {progress.pages} ({progress.pages_per_second:.1f}/s) queue {progress.pending} "
+        f"pages {progress.pages} ({progress.pages_per_second:.1f}/s) queue {queue_of(progress)} "
         f"known {progress.discovered} hosts {progress.hosts} in-flight {progress.in_flight} "
         f"failed {progress.failed} excluded {progress.excluded} errors {progress.errors} "
         f"memory {bytes_in_words(progress.memory_bytes)} state {visible(progress.state)}"
     )
+
+
+def queue_of(progress: "Progress") -> int:
+    """Return how many URLs wait: in the catalog, or leased to the URL server and not in flight."""
+    return max(0, progress.pending + progress.leased - progress.in_flight)
 
 
 def live_lines(progress: "Progress", rates: deque[float], seconds: float) -> list[str]:
@@ -152,7 +157,7 @@ def live_lines(progress: "Progress", rates: deque[float], seconds: float) -> lis
     machine = f"memory {bytes_in_words(p.memory_bytes)}  {seconds_in_words(seconds)}"
     return [
         f"pages {p.pages:,}  {rate}  {bytes_in_words(p.bytes)}",
-        f"queue {p.pending:,}  in flight {p.in_flight:,}  hosts {p.hosts:,}  {known}",
+        f"queue {queue_of(p):,}  in flight {p.in_flight:,}  hosts {p.hosts:,}  {known}",
         f"state {visible(p.state)}  failed {p.failed:,}  errors {p.errors:,}  {machine}",
     ]
 

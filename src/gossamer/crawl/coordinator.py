@@ -317,14 +317,16 @@ class Coordinator:
     def _bury(self, worker: int, doc_id: int | None, now: float) -> None:
         """A worker died: what it had not reported is pending again; a page that kills twice is out."""
         orders = self._ledger.of_worker(worker)
-        open_ids = [trans_id for trans_id, out in orders.items() if not out.transferred]
-        for trans_id, out in orders.items():
+        # Orders that are on the wire are still in the URL server's hands; transferred ones are not.
+        on_the_wire = [trans_id for trans_id, out in orders.items() if not out.transferred]
+        transferred = [out.due for out in orders.values() if out.transferred]
+        for trans_id in orders:
             self._ledger.take_back(trans_id)
-            if out.due.doc_id == doc_id:
-                self._suspect(out.due)
-            elif out.transferred:
-                self._release([out.due.doc_id])
-        self._urlserver.lost(open_ids, now)
+        self._urlserver.lost(on_the_wire, now)
+        for due in transferred:
+            if due.doc_id == doc_id:
+                self._suspect(due)
+        self._release([due.doc_id for due in transferred if due.doc_id != doc_id])
 
     def _suspect(self, due: Due) -> None:
         """A worker died over this document: once may be chance, twice is the document."""

@@ -52,8 +52,8 @@ from gossamer.url.parts import host_of, md5_of
 from gossamer.urlserver.dns import Resolver
 from gossamer.urlserver.urlserver import UrlServer
 
-# In flight, and as much again that waits for its transaction: what a crash may cost in repeated fetches.
-_UNCOMMITTED_FACTOR: Final = 2
+# A visit holds its place until its transaction: a crash costs no more repeated fetches than were asked for at once.
+_UNCOMMITTED_FACTOR: Final = 1
 _STARTS: Final = "start_urls"
 _MAX_REQUEUED: Final = 100_000_000
 

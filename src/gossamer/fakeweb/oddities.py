@@ -1,5 +1,6 @@
 """Well-formed answers with a purpose, under /~/: redirects, statuses, cookies, charsets."""
 
+import re
 from collections.abc import Callable
 from html import escape
 from itertools import count
@@ -70,7 +71,7 @@ def _redirect_to(_asked: Asked, _rest: str, query: str) -> Reply:
 
 
 def _status(_asked: Asked, rest: str, query: str) -> Reply:
-    status = int(rest) if rest.isascii() and rest.isdigit() and len(rest) == 3 else 400
+    status = int(rest) if re.fullmatch("[1-9][0-9][0-9]", rest) else 400
     wait = (
         unquote(query.partition("retry_after=")[2].partition("&")[0])
         .replace("\r", "")
@@ -112,14 +113,15 @@ def _charset(_asked: Asked, rest: str, query: str) -> Reply:
     meta = f'<meta charset="{label}">' if "in=meta" in query else ""
     try:
         body = f"<!DOCTYPE html>{meta}{text}".encode(label, "xmlcharrefreplace")
-    except LookupError:
+    except (LookupError, UnicodeError):
         body = f"<!DOCTYPE html>{meta}{text}".encode()
     return Reply(200, body, "text/html" if meta else f"text/html; charset={label}")
 
 
 def _robots_hop(_asked: Asked, rest: str, _query: str) -> Reply:
     # Hop 0 is answered by the site itself, which knows the host's rules.
-    return _redirect(f"{ROOT}robots-hop/{max(0, int(rest) - 1) if rest.isdigit() else 0}")
+    left = int(rest) if rest.isascii() and rest.isdigit() and len(rest) < 5 else 1
+    return _redirect(f"{ROOT}robots-hop/{left - 1}")
 
 
 def _sender(data: bytes) -> Script:

@@ -5,7 +5,9 @@ import json
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -40,6 +42,7 @@ class FakeWeb:
         self._max_seconds = max_seconds
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[str] | None = None
+        self._turn = Lock()
         self.log_path = Path()
         self.start_urls: list[str] = []
         """The home page of every host."""
@@ -82,7 +85,8 @@ class FakeWeb:
         return self.start_urls[0]
 
     def log(self) -> Log:
-        """Return what the server has seen so far."""
+        """Return what the server has seen so far; every answer that came to its end is in it."""
+        self._settle()
         return Log.read(self.log_path)
 
     def truth(self) -> Truth:
@@ -104,11 +108,26 @@ class FakeWeb:
                 process.kill()
                 process.wait()
             for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
+                # A line that the ended server never read may still be in the buffer.
+                with suppress(BrokenPipeError):
+                    if stream is not None:
+                        stream.close()
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
+
+    def _settle(self) -> None:
+        """Wait for the server's next turn: a client can have an answer before its end is logged."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return
+        with self._turn:
+            try:
+                process.stdin.write("\n")
+                process.stdin.flush()
+            except BrokenPipeError:
+                return
+            process.stdout.readline()
 
     def _command(self) -> list[str]:
         command = [sys.executable, "-m", "gossamer.fakeweb", "--until-stdin-closes"]

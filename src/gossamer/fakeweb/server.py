@@ -89,7 +89,7 @@ async def _serve(options: Options, serving: Serving, announce: Callable[[str], N
         server = Server(options, graph, log)
         # The web lives as long as the process; collecting it again and again only costs time.
         gc.freeze()
-        stopped = _stop_event(serving)
+        stopped = _stop_event(serving, announce)
         loop = asyncio.get_running_loop()
         acceptor = await loop.create_server(
             lambda: Connection(server), sock=listener, backlog=_BACKLOG
@@ -126,7 +126,7 @@ def _write_truth(graph: Graph, path: Path) -> None:
         file.writelines(truth_json(graph))
 
 
-def _stop_event(serving: Serving) -> asyncio.Future[None]:
+def _stop_event(serving: Serving, announce: Callable[[str], None]) -> asyncio.Future[None]:
     """Return a future that is done when the server is to end."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[None] = loop.create_future()
@@ -136,7 +136,11 @@ def _stop_event(serving: Serving) -> asyncio.Future[None]:
             stopped.set_result(None)
 
     def stdin_readable() -> None:
-        if not os.read(0, 4_096):
+        data = os.read(0, 4_096)
+        # A line is answered with a line: what had been answered before it is in the log by then.
+        for _ in range(data.count(b"\n")):
+            announce("")
+        if not data:
             loop.remove_reader(0)
             stop()
 

@@ -9,7 +9,7 @@ from typing import Final
 _COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _REFERENCE: Final = re.compile(
     r"""(?:(@import)\s{1,64})?
-        url\(\s{0,64}(?:"([^"\n]{0,8192})"|'([^'\n]{0,8192})'|([^()\s'"]{1,8192}))\s{0,64}\)
+        url\(\s{0,64}(?:"([^"\n]{0,8192})"|'([^'\n]{0,8192})'|((?:[^()\s'"\\]++|\\[0-9a-f]{1,6}\s?|\\[^\n]){1,1024}+))\s{0,64}\)
       | @import\s{0,64}(?:"([^"\n]{0,8192})"|'([^'\n]{0,8192})')""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -18,10 +18,14 @@ _FONT_ENDINGS: Final = (".woff2", ".woff", ".ttf", ".otf", ".eot")
 
 
 def references_in(sheet: str) -> Iterator[tuple[str, str]]:
-    """Yield (reference, asset kind) for each url() and @import outside comments."""
+    """Yield (reference, asset kind) for each distinct url() and @import outside comments."""
     if "/*" in sheet:
         sheet = _COMMENT.sub(" ", sheet)
+    seen: set[str] = set()
     for found in _REFERENCE.finditer(sheet):
+        if found[0] in seen:
+            continue
+        seen.add(found[0])
         reference = next((group for group in found.groups()[1:] if group), "")
         if "\\" in reference:
             reference = _ESCAPE.sub(_unescaped, reference)

@@ -30,6 +30,8 @@ from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 
 MAX_TITLE: Final = 512
+# Places mostly repeat each other; a page that has so many more than links is hostile.
+_PLACES_PER_LINK: Final = 4
 _TITLE_LOOKED_AT: Final = 8_192
 _ROBOTS_NAMES: Final = frozenset(("robots", AGENT_NAME))
 _METAS: Final = f"meta:is([name=robots i], [name={AGENT_NAME} i], [http-equiv=refresh i])"
@@ -189,7 +191,12 @@ class _Reader:
             references.add_links(refused, "a", nofollow=True)
         else:
             references.add_links(hrefs, "a")
-        for element, attribute, reference in others:
+        self._read_places(others)
+
+    def _read_places(self, places: list[Place]) -> None:
+        references = self._references
+        unread = -self._settings.max_links * _PLACES_PER_LINK
+        for element, attribute, reference in places:
             tag = element.tag
             if attribute is None:
                 if element.namespace is not Namespace.HTML:
@@ -197,9 +204,14 @@ class _Reader:
                 continue
             if tag in ("base", "meta") or (tag == "a" and attribute == "href"):
                 continue
+            unread += 1
+            if unread > 0:
+                continue
             add_place(references, element, attribute, reference)
-            if tag in ("img", "object", "input") and attribute != "usemap":
+            if tag in ("img", "object", "input"):
                 references.add_link(text_of(element, "usemap"), "usemap")
+        if unread > 0:
+            self._notes.append(f"{unread} of {len(places)} places with a URL were not read")
 
     def _fingerprint(self, unseen: list[Element]) -> int | None:
         for element in unseen:

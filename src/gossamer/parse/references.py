@@ -109,7 +109,9 @@ class References:
         return tuple(found)
 
     def _within_limit(self, table: dict[str, bool]) -> list[str]:
-        hrefs = [href for href in table if 0 < len(href) <= MAX_REFERENCE]
+        # What is left of a mere fragment is nothing; what is too long the joiner refuses by itself.
+        table.pop("", None)
+        hrefs = list(table)
         if len(hrefs) > self._joins_left:
             self.dropped += len(hrefs) - self._joins_left
             del hrefs[self._joins_left :]

@@ -6,7 +6,7 @@ nothing to most. The rows are added up, and the fingerprint (a simhash) says whi
 zero. An edit changes few clauses, so few bits; texts that do not share nearly all of their clauses
 are far apart. Rows are integers with 16 bits for each lane: adding two is one addition, not 64.
 
-Eight lanes to a row are a balance. With all 64, as is usual, a single edited word makes one page in
+Four lanes to a row are a balance. With all 64, as is usual, a single edited word makes one page in
 ten look different; with one, many short pages of the same site look alike.
 """
 
@@ -24,7 +24,7 @@ MAX_TEXT: Final = 65_536
 _LANES: Final = 64
 _LANE_BITS: Final = 16
 _LANE_BYTES: Final = _LANES * _LANE_BITS // 8
-_LANES_OF_A_ROW: Final = 8
+_LANES_OF_A_ROW: Final = 4
 _ROWS: Final = 256
 _MAX_CLAUSES: Final = 32_000  # a lane must be able to count them twice
 _EVERY_LANE: Final = sum(1 << (_LANE_BITS * lane) for lane in range(_LANES))
@@ -61,16 +61,15 @@ def distance(one: int, other: int) -> int:
 
 def _make_rows() -> tuple[int, ...]:
     """Return the rows: minus is 0, nothing 1, plus 2. Stored fingerprints depend on them."""
+    rows: list[int] = []
     noise = shake_128(b"gossamer simhash 1").digest(_ROWS * _LANES)
-    rows = []
-    for number in range(_ROWS // 2):
-        order = noise[number * _LANES : (number + 1) * _LANES]
-        lanes = sorted(range(_LANES), key=lambda lane: (order[lane], lane))[:_LANES_OF_A_ROW]
-        row = 0
-        for lane in lanes:
-            sign = 1 if noise[_ROWS // 2 * _LANES + number * _LANES + lane] & 1 else -1
-            row += sign << (_LANE_BITS * lane)
-        rows.append(row)
+    # Each round deals all lanes out to its rows, so that no lane has more to say than another.
+    for start in range(0, _ROWS // 2 * _LANES_OF_A_ROW, _LANES):
+        order, signs = noise[2 * start :][:_LANES], noise[2 * start + _LANES :][:_LANES]
+        lanes = sorted(range(_LANES), key=order.__getitem__)
+        for first in range(0, _LANES, _LANES_OF_A_ROW):
+            dealt = lanes[first : first + _LANES_OF_A_ROW]
+            rows.append(sum((signs[lane] % 2 * 2 - 1) << (_LANE_BITS * lane) for lane in dealt))
     # Each row has its opposite, so that what all texts have in common cancels out.
     return tuple(_EVERY_LANE + row for row in (*rows, *(-row for row in rows)))
 

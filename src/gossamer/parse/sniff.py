@@ -127,10 +127,9 @@ def _magic(start: bytes) -> str:
 
 
 def _xml_or_html(claimed: str, start: bytes) -> str:
-    root = root_of(start)
-    if root != b"html":
-        return claimed
-    return XHTML if start.startswith(b"<?xml") else HTML
+    if start.startswith(b"<?xml"):
+        return XHTML if root_of(start) == b"html" else claimed
+    return HTML if _SURE_MARKUP.match(start) else claimed
 
 
 def _unlabelled(claimed: str, start: bytes, body: bytes) -> str:

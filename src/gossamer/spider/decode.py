@@ -27,6 +27,7 @@ _SLICE_BYTES: Final = 1 << 13
 _ZSTD_SLICE: Final = 512
 # The stubs of isal call it an exception, but it is a class of them.
 _INFLATE_ERROR: Final = cast("type[Exception]", isal_zlib.error)
+_MAX_PADDED_BYTES: Final = 1 << 18
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _TEXT: Final = bytes((9, 10, 12, 13, *range(32, 127), *range(128, 256)))
 
@@ -114,7 +115,11 @@ class Decoder:
                 self._fail(Outcome.BODY_SHORT, "compressed body ends early")
             elif any(stage.trailing for stage in self._stages):
                 flags = ("trailing_bytes",)
-        elif self._fault is Outcome.BODY_DECODE and not body:
+        elif self._fault is Outcome.BODY_DECODE and self._codings == ("br",):
+            whole = _brotli_before_padding(raw, self._max_bytes)
+            if whole is not None:
+                return Decoded(whole, flags=("trailing_bytes",))
+        if self._fault is Outcome.BODY_DECODE and not body:
             body, flags = _salvage(raw, self._codings, self._max_bytes, self._max_ratio)
         return Decoded(body[: self._max_bytes], self._fault, self._detail, flags)
 
@@ -157,6 +162,8 @@ class _Gzip:
         while data and not self.trailing:
             if self._inflate.ended:
                 data = self._next_member(data)
+                if not data:
+                    return
             yield from self._inflate.push(data)
             data = self._inflate.rest
 
@@ -252,6 +259,29 @@ class _Brotli:
 
     def is_complete(self) -> bool:
         return bool(self._object.is_finished())
+
+
+def _brotli_before_padding(raw: bytes, max_bytes: int) -> bytes | None:
+    """Return the whole body before bytes that do not belong to it; None if there is none.
+
+    The library drops what it has decoded when such bytes come in one piece with the end, so the
+    end is looked for in single steps.
+    """
+    decompressor = brotli.Decompressor()
+    pieces: list[bytes] = []
+    made = 0
+    try:
+        for position in range(min(len(raw), _MAX_PADDED_BYTES)):
+            piece = decompressor.process(raw[position : position + 1])
+            made += len(piece)
+            pieces.append(piece)
+            if decompressor.is_finished():
+                return b"".join(pieces)
+            if made > max_bytes:
+                return None
+    except brotli.error:
+        pass
+    return None
 
 
 class _Zstd:

@@ -159,7 +159,7 @@ class Transfer:
         return fetch
 
     def clear(self) -> None:
-        """Forget the visit; only once the loop has let go of the handle, for that may still speak."""
+        """Forget the visit; only once the loop has let go of the handle, which may still speak."""
         self._reception.clear()
         self._conditions = []
         self._connecting = -1

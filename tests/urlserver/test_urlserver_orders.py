@@ -1,0 +1,219 @@
+"""Orders, DONE, WORKING, time-outs and dead spiders (S1.10, S1.29 to S1.38, A6, A10)."""
+
+import pytest
+from urlserver_setup import due, dues, finish, make, offer, prepare
+
+from gossamer.messages import Done
+
+
+@pytest.mark.req("S1.34")
+def test_no_more_than_the_allowed_orders_go_to_a_host_without_a_done():
+    server = make(host_concurrent=1)
+    offer(server, dues("a.test", 3), 1.0)
+    (visit,) = server.orders(1.0, 10)
+    assert server.orders(80.0, 10) == []
+    finish(server, visit, 81.0)
+    assert len(server.orders(81.0, 10)) == 1
+
+
+@pytest.mark.req("S1.29", "S1.35")
+def test_a_done_with_an_old_generation_is_ignored_and_counted():
+    server = make(host_concurrent=1)
+    offer(server, dues("a.test", 2), 1.0)
+    (old,) = server.orders(1.0, 10)
+    server.lost([old.trans_id], 2.0)
+    (new,) = server.orders(2.0, 10)
+    assert new.doc_id == old.doc_id
+    assert new.trans_id != old.trans_id
+    assert finish(server, old, 3.0) is None
+    assert server.stats().stale == 1
+    assert server.orders(3.0, 10) == []
+    assert finish(server, new, 4.0) is not None
+
+
+def test_a_second_done_for_the_same_order_is_ignored():
+    server = make()
+    offer(server, dues("a.test", 1), 1.0)
+    (visit,) = server.orders(1.0, 10)
+    assert finish(server, visit, 2.0) is not None
+    assert finish(server, visit, 2.0) is None
+    assert server.done(Done(10**17, 1), 2.0) is None
+
+
+@pytest.mark.req("S1.10")
+def test_an_order_without_a_word_is_sent_again_and_given_up_after_max_retries():
+    server = make(timeout_spider_status_seconds=90, max_retries=2)
+    (only,) = dues("a.test", 1)
+    offer(server, [only], 0.0)
+    now = 0.0
+    for given_up in (False, False, True):
+        (visit,) = server.orders(now, 10)
+        assert server.overdue(now + 89.9) == []
+        now += 90.0
+        assert server.overdue(now) == [(visit.trans_id, only, given_up)]
+    assert server.orders(now, 10) == []
+    assert server.empty
+
+
+def test_working_gives_an_order_more_time():
+    server = make(timeout_spider_status_seconds=90)
+    offer(server, dues("a.test", 1), 0.0)
+    (visit,) = server.orders(0.0, 10)
+    server.working(visit.trans_id, 60.0)
+    assert server.overdue(149.0) == []
+    assert len(server.overdue(150.0)) == 1
+    server.working(visit.trans_id, 151.0)
+    assert server.stats().stale == 1
+
+
+def test_a_success_after_a_lost_attempt_starts_the_count_anew():
+    server = make(timeout_spider_status_seconds=90, max_retries=1)
+    (only,) = dues("a.test", 1)
+    offer(server, [only], 0.0)
+    server.orders(0.0, 10)
+    server.overdue(90.0)
+    (visit,) = server.orders(90.0, 10)
+    finish(server, visit, 91.0)
+    offer(server, [only], 100.0)
+    server.orders(100.0, 10)
+    assert [lost.given_up for lost in server.overdue(190.0)] == [False]
+
+
+@pytest.mark.req("S1.38")
+def test_the_orders_of_a_dead_spider_are_pending_again_first_in_line():
+    server = make(host_concurrent=2)
+    offer(server, dues("a.test", 4), 1.0)
+    out = server.orders(1.0, 10)
+    taken = server.lost([visit.trans_id for visit in out], 2.0)
+    assert {each.doc_id for each in taken} == {visit.doc_id for visit in out}
+    again = server.orders(2.0, 10)
+    assert {visit.doc_id for visit in again} == {visit.doc_id for visit in out}
+
+
+def test_forgotten_orders_free_their_place_and_do_not_come_back():
+    server = make(host_concurrent=1)
+    offer(server, dues("a.test", 2), 1.0)
+    (visit,) = server.orders(1.0, 10)
+    assert [each.doc_id for each in server.forget([visit.trans_id], 2.0)] == [visit.doc_id]
+    (other,) = server.orders(2.0, 10)
+    assert other.doc_id != visit.doc_id
+
+
+@pytest.mark.req("S1.14")
+def test_the_gap_counts_from_the_moment_the_request_really_went_out():
+    server = make(host_per_second=1.0, host_concurrent=4)
+    offer(server, dues("a.test", 3), 0.0)
+    (first,) = server.orders(0.0, 10)
+    assert first.report_start
+    assert server.orders(5.0, 10) == []
+    server.started(first.trans_id, 5.0)
+    assert server.orders(5.99, 10) == []
+    (second,) = server.orders(6.0, 10)
+    finish(server, second, 6.4, sent_at=6.2)
+    assert server.orders(7.19, 10) == []
+    assert len(server.orders(7.2, 10)) == 1
+
+
+def test_a_fetch_that_was_never_sent_counts_from_its_dispatch():
+    server = make(host_per_second=1.0, host_concurrent=4)
+    offer(server, dues("a.test", 2), 0.0)
+    (first,) = server.orders(0.0, 10)
+    finish(server, first, 3.0, sent_at=0.0)
+    assert len(server.orders(3.0, 10)) == 1
+
+
+@pytest.mark.req("S1.38")
+def test_the_gap_after_a_dead_spider_counts_from_its_death():
+    """Its request may have gone out up to the last moment."""
+    server = make(host_per_second=1.0)
+    offer(server, dues("a.test", 2), 0.0)
+    (first,) = server.orders(0.0, 10)
+    server.lost([first.trans_id], 10.0)
+    assert server.orders(10.99, 10) == []
+    assert len(server.orders(11.0, 10)) == 1
+
+
+@pytest.mark.req("S1.6")
+def test_hosts_on_one_address_share_its_gap_and_its_limit():
+    server = make(host_per_second=1.0, address_per_second=2.0, host_concurrent=1)
+    offer(server, [*dues("a.test", 1), *dues("b.test", 1)], 0.0)
+    (first,) = server.orders(0.0, 10)
+    server.started(first.trans_id, 0.1)
+    assert server.orders(0.59, 10) == []
+    (second,) = server.orders(0.6, 10)
+    assert first.url != second.url
+    limited = make(address_concurrent=1)
+    offer(limited, [*dues("a.test", 1), *dues("b.test", 1)], 0.0)
+    (first,) = limited.orders(0.0, 10)
+    assert limited.orders(9.0, 10) == []
+    finish(limited, first, 9.0)
+    assert len(limited.orders(9.0, 10)) == 1
+
+
+def test_without_gaps_nobody_waits_for_starts():
+    server = make(host_concurrent=16, address_concurrent=16)
+    offer(server, dues("a.test", 40), 0.0)
+    visits = server.orders(0.0, 100)
+    assert len(visits) == 16
+    assert not any(visit.report_start for visit in visits)
+
+
+def test_credit_limits_how_many_orders_go_out():
+    server = make(host_concurrent=8, address_concurrent=8)
+    offer(server, dues("a.test", 8), 0.0)
+    assert server.orders(0.0, 0) == []
+    assert len(server.orders(0.0, 3)) == 3
+    assert len(server.orders(0.0, 10)) == 5
+
+
+def test_one_slow_host_starves_no_other():
+    server = make(host_concurrent=1, host_per_second=10.0)
+    offer(
+        server,
+        [*dues("slow.test", 50), *dues("fast.test", 50)],
+        0.0,
+        {"slow.test": "10.0.0.1", "fast.test": "10.0.0.2"}.__getitem__,
+    )
+    now, fast = 0.0, 0
+    while fast < 50 and now < 10.0:
+        for visit in server.orders(now, 100):
+            server.started(visit.trans_id, now)
+            if "fast" in visit.url:
+                finish(server, visit, now)
+                fast += 1
+        now += 0.1
+    assert fast == 50
+    assert now < 5.2
+
+
+def test_hosts_of_a_busy_address_take_turns():
+    server = make(host_concurrent=1, address_concurrent=1)
+    batch = [each for host in ("a.test", "b.test", "c.test") for each in dues(host, 3)]
+    offer(server, batch, 0.0)
+    order = []
+    for step in range(9):
+        (visit,) = server.orders(float(step), 10)
+        order.append(visit.url[7])
+        finish(server, visit, step + 0.5)
+    assert order == list("abcabcabc")
+
+
+def test_wake_at_names_the_next_moment_something_can_go_out():
+    server = make(host_per_second=1.0)
+    assert server.wake_at(0.0) is None
+    server.offer(dues("a.test", 2), 0.0)
+    assert server.wake_at(0.0) == 0.0
+    prepare(server, 0.0)
+    assert server.wake_at(0.0) == 0.0
+    server.orders(0.0, 10)
+    assert server.wake_at(0.0) == 0.0
+    prepare(server, 0.5)
+    (visit,) = server.orders(server.wake_at(0.5), 10)
+    server.started(visit.trans_id, 2.0)
+    assert server.wake_at(2.0) == pytest.approx(3.0)
+
+
+def test_ids_are_decimal_digits_only():
+    server = make()
+    offer(server, [due("http://a.test/")], 0.0)
+    assert str(server.orders(0.0, 1)[0].trans_id).isdecimal()

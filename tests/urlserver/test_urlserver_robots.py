@@ -1,0 +1,283 @@
+"""robots.txt on the way into the Active range (S1.7, A12, the table of 3.9)."""
+
+import pytest
+from urlserver_setup import NEVER, NO_ROBOTS, due, dues, finish, make, prepare
+
+from gossamer.outcomes import Outcome
+from gossamer.urlserver.urlserver import FetchRobots, Resolution, Resolve, RobotsAnswer, RobotsState
+
+_DAY = 86_400.0
+
+
+def rules(text):
+    return RobotsAnswer(Outcome.OK, status=200, body=text.encode())
+
+
+def asked(server, now):
+    """Resolve what is to be resolved; return the robots.txt files to fetch."""
+    errands = []
+    for _ in range(3):
+        server.orders(now, 0)
+        for need in server.needs(now):
+            if isinstance(need, Resolve):
+                server.resolved(need.host, Resolution((f"10.0.0.{len(need.host)}",), NEVER), now)
+            else:
+                errands.append(need)
+    return errands
+
+
+def first_errand(server, batch, now=0.0):
+    server.offer(batch, now)
+    asked(server, now)
+    assert server.orders(now, 10) == []
+    (errand,) = asked(server, now)
+    return errand
+
+
+@pytest.mark.req("S1.7")
+def test_robots_txt_is_the_first_request_to_an_authority():
+    server = make()
+    errand = first_errand(server, dues("a.test", 3))
+    assert (errand.authority, errand.url) == ("http://a.test", "http://a.test/robots.txt")
+    assert server.orders(1.0, 10) == []
+    server.robots_answer(errand.authority, NO_ROBOTS, 2.0)
+    assert len(server.orders(2.0, 10)) == 2
+
+
+@pytest.mark.req("S1.7")
+def test_a_disallowed_url_ends_and_is_never_an_order():
+    server = make(host_concurrent=10)
+    errand = first_errand(server, dues("a.test", 4))
+    server.robots_answer(errand.authority, rules("User-agent: *\nDisallow: /2"), 1.0)
+    assert [visit.url[-1] for visit in server.orders(1.0, 10)] == ["0", "1", "3"]
+    (ended,) = server.verdicts(1.0)
+    assert (ended.due.url, ended.outcome) == ("http://a.test/2", Outcome.POLICY_ROBOTS)
+
+
+def test_each_scheme_and_port_has_its_own_rules():
+    server = make(host_concurrent=10)
+    server.offer([due("http://a.test/x"), due("https://a.test/x"), due("http://a.test:81/x")], 0.0)
+    authorities = []
+    for _ in range(6):
+        visits = server.orders(0.0, 10)
+        for errand in asked(server, 0.0):
+            authorities.append(errand.authority)
+            server.robots_answer(errand.authority, NO_ROBOTS, 0.0)
+        for visit in visits:
+            finish(server, visit, 0.0)
+    assert sorted(authorities) == ["http://a.test", "http://a.test:81", "https://a.test"]
+    assert server.empty
+
+
+def test_fetching_robots_txt_counts_in_the_limits():
+    server = make(host_per_second=1.0, host_concurrent=1)
+    errand = first_errand(server, dues("a.test", 1))
+    assert errand.report_start
+    server.robots_answer(errand.authority, RobotsAnswer(Outcome.HTTP_4XX, 404, sent_at=0.5), 0.8)
+    assert server.orders(1.49, 10) == []
+    assert len(server.orders(1.5, 10)) == 1
+
+
+def test_the_start_of_a_robots_fetch_lets_other_hosts_of_the_address_go_on():
+    server = make(host_per_second=1.0, address_per_second=2.0)
+    server.offer([*dues("a.test", 1), *dues("b.test", 1)], 0.0)
+    asked(server, 0.0)
+    server.orders(0.0, 10)
+    (errand,) = asked(server, 0.0)
+    assert server.orders(9.0, 10) == []
+    server.started(errand.trans_id, 9.0)
+    server.orders(9.5, 10)
+    (other,) = asked(server, 9.5)
+    assert {errand.host, other.host} == {"a.test", "b.test"}
+
+
+def test_crawl_delay_is_a_lower_bound_from_the_robots_request_on():
+    server = make(host_concurrent=3)
+    errand = first_errand(server, dues("a.test", 3))
+    answer = RobotsAnswer(Outcome.OK, 200, b"User-agent: gossamer\nCrawl-delay: 7\n", sent_at=0.25)
+    server.robots_answer(errand.authority, answer, 1.0)
+    assert server.orders(7.24, 10) == []
+    (visit,) = server.orders(7.25, 10)
+    assert visit.report_start
+    finish(server, visit, 7.5, sent_at=7.25)
+    assert server.orders(14.2, 10) == []
+    assert len(server.orders(14.25, 10)) == 1
+
+
+def test_crawl_delay_cannot_speed_up_and_is_clamped():
+    server = make(host_per_second=0.5, max_back_off_seconds=30.0)
+    fast = first_errand(server, dues("fast.test", 2))
+    server.robots_answer(fast.authority, rules("User-agent: *\nCrawl-delay: 0.01"), 0.0)
+    assert server.orders(1.99, 10) == []
+    assert len(server.orders(2.0, 10)) == 1
+    slow = first_errand(server, dues("slow-host.test", 2), 100.0)
+    server.robots_answer(slow.authority, rules("User-agent: *\nCrawl-delay: 1e9"), 100.0)
+    assert len(server.orders(130.0, 10)) >= 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        RobotsAnswer(Outcome.HTTP_5XX, status=503),
+        RobotsAnswer(Outcome.HTTP_429, status=429),
+        RobotsAnswer(Outcome.NET_TIMEOUT_CONNECT),
+        RobotsAnswer(Outcome.TLS_UNTRUSTED),
+        RobotsAnswer(Outcome.BODY_SHORT, status=200, body=b"User-agent: *"),
+    ],
+)
+def test_pages_stay_pending_while_robots_txt_cannot_be_read(answer):
+    server = make(robots_retry_seconds=60.0)
+    batch = dues("a.test", 3)
+    errand = first_errand(server, batch)
+    record = server.robots_answer(errand.authority, answer, 1.0)
+    assert record.state is RobotsState.UNREACHABLE
+    ended = server.verdicts(1.0)
+    assert {each.due.doc_id for each in ended} == {each.doc_id for each in batch}
+    assert {each.outcome for each in ended} == {Outcome.POLICY_ROBOTS_UNREACHABLE}
+    assert {each.retry_after_seconds for each in ended} == {60.0}
+    server.offer(batch, 30.0)
+    assert server.orders(30.0, 10) == []
+    assert asked(server, 30.0) == []
+    assert len(server.verdicts(30.0)) == 3
+    server.offer(batch, 61.0)
+    assert server.orders(61.0, 10) == []
+    assert len(asked(server, 61.0)) == 1
+
+
+def test_rules_are_fetched_anew_after_a_day_and_pages_wait_for_them():
+    server = make(host_concurrent=1)
+    errand = first_errand(server, dues("a.test", 3))
+    server.robots_answer(errand.authority, NO_ROBOTS, 0.0)
+    (visit,) = server.orders(0.0, 10)
+    finish(server, visit, _DAY + 1)
+    assert server.orders(_DAY + 1, 10) == []
+    (errand,) = asked(server, _DAY + 1)
+    server.robots_answer(errand.authority, rules("User-agent: *\nDisallow: /"), _DAY + 2)
+    assert server.orders(_DAY + 2, 10) == []
+    assert [each.outcome for each in server.verdicts(_DAY + 2)] == [Outcome.POLICY_ROBOTS] * 2
+
+
+def test_a_good_copy_is_used_while_its_refresh_fails():
+    server = make(host_concurrent=1)
+    errand = first_errand(server, [due("http://a.test/no"), *dues("a.test", 3)])
+    server.robots_answer(errand.authority, rules("User-agent: *\nDisallow: /no"), 0.0)
+    (visit,) = server.orders(0.0, 10)
+    finish(server, visit, _DAY + 1)
+    server.verdicts(_DAY + 1)
+    server.orders(_DAY + 1, 10)
+    (errand,) = asked(server, _DAY + 1)
+    server.robots_answer(errand.authority, RobotsAnswer(Outcome.HTTP_4XX, 429), _DAY + 1)
+    server.offer([due("http://a.test/no/2")], _DAY + 2)
+    seen = []
+    for now in (_DAY + 2, _DAY + 3, _DAY + 4):
+        for visit in server.orders(now, 10):
+            seen.append(visit.url)
+            finish(server, visit, now)
+    assert seen == ["http://a.test/1", "http://a.test/2"]
+    assert [each.due.url for each in server.verdicts(_DAY + 5)] == ["http://a.test/no/2"]
+
+
+def redirect(location):
+    return RobotsAnswer(Outcome.OK, status=301, location=location)
+
+
+def test_redirects_are_followed_politely_and_the_rules_count_for_the_first_authority():
+    server = make(host_per_second=1.0)
+    errand = first_errand(server, [due("http://a.test/no"), due("http://a.test/yes")])
+    assert server.robots_answer(errand.authority, redirect("https://longer.test/r"), 0.0) is None
+    asked(server, 0.0)
+    server.orders(0.0, 10)
+    (hop,) = asked(server, 0.0)
+    assert (hop.authority, hop.url) == ("http://a.test", "https://longer.test/r")
+    assert hop.address != errand.address
+    assert server.robots_answer(hop.authority, redirect("/final"), 0.1) is None
+    assert asked(server, 0.5) == []
+    server.orders(1.1, 10)
+    (hop,) = asked(server, 1.1)
+    assert hop.url == "https://longer.test/final"
+    server.robots_answer(hop.authority, rules("User-agent: *\nDisallow: /no"), 1.2)
+    (visit,) = server.orders(9.0, 10)
+    assert visit.url == "http://a.test/yes"
+
+
+def test_five_hops_are_followed_and_the_sixth_is_unreachable():
+    server = make()
+    errand = first_errand(server, dues("a.test", 1))
+    for hop in range(5):
+        assert server.robots_answer("http://a.test", redirect(f"/hop{hop}"), float(hop)) is None
+        server.orders(float(hop), 10)
+        (errand,) = asked(server, float(hop))
+        assert errand.url.endswith(f"/hop{hop}")
+    record = server.robots_answer("http://a.test", redirect("/hop6"), 9.0)
+    assert record.state is RobotsState.UNREACHABLE
+
+
+@pytest.mark.parametrize("location", ["ftp://a.test/r", "javascript:x", "http://", "/robots.txt"])
+def test_a_redirect_that_leads_nowhere_is_unreachable(location):
+    server = make()
+    errand = first_errand(server, dues("a.test", 1))
+    record = server.robots_answer(errand.authority, redirect(location), 0.0)
+    assert record.state is RobotsState.UNREACHABLE
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DNS_NXDOMAIN, Outcome.POLICY_PRIVATE_ADDRESS])
+def test_a_hop_to_a_host_that_cannot_be_asked_is_unreachable(outcome):
+    server = make()
+    errand = first_errand(server, dues("a.test", 2))
+    server.robots_answer(errand.authority, redirect("http://other.test/r"), 0.0)
+    (need,) = server.needs(0.0)
+    server.resolved(need.host, Resolution((), 60.0, outcome), 0.0)
+    ended = server.verdicts(0.0)
+    assert [each.outcome for each in ended] == [Outcome.POLICY_ROBOTS_UNREACHABLE] * 2
+
+
+def test_robots_txt_of_a_named_host_can_be_set_aside():
+    server = make(robots_ignore={"a.test": "our own site"})
+    server.offer(dues("a.test", 1), 0.0)
+    prepare(server, 0.0)
+    assert len(server.orders(0.0, 10)) == 1
+    assert server.needs(0.0) == []
+
+
+def test_a_stored_robots_txt_is_used_after_a_restart_as_old_as_it_is():
+    server = make(host_concurrent=1)
+    stored = rules("User-agent: *\nDisallow: /no")
+    server.restore_robots("http://a.test", stored, age_seconds=_DAY - 10, now=0.0)
+    server.offer([due("http://a.test/no"), *dues("a.test", 2)], 0.0)
+    prepare(server, 0.0)
+    (visit,) = server.orders(0.0, 10)
+    assert visit.url == "http://a.test/0"
+    finish(server, visit, 11.0)
+    assert server.orders(11.0, 10) == []
+    (need,) = server.needs(11.0)
+    assert isinstance(need, FetchRobots)
+
+
+def test_a_robots_fetch_that_got_lost_is_sent_again_and_in_the_end_is_unreachable():
+    server = make(timeout_spider_status_seconds=90, max_retries=2)
+    errand = first_errand(server, dues("a.test", 1))
+    now = 0.0
+    for _ in range(2):
+        now += 90.0
+        assert server.overdue(now) == []
+        server.orders(now, 10)
+        (again,) = asked(server, now)
+        assert again.trans_id != errand.trans_id
+    now += 90.0
+    server.overdue(now)
+    (ended,) = server.verdicts(now)
+    assert ended.outcome is Outcome.POLICY_ROBOTS_UNREACHABLE
+    assert server.robots_answer("http://a.test", NO_ROBOTS, now) is None
+
+
+def test_a_robots_fetch_is_tried_at_the_next_address_first():
+    server = make()
+    server.offer(dues("a.test", 1), 0.0)
+    (need,) = server.needs(0.0)
+    server.resolved(need.host, Resolution(("10.0.0.1", "10.0.0.2"), NEVER), 0.0)
+    server.orders(0.0, 10)
+    (errand,) = server.needs(0.0)
+    server.robots_answer(errand.authority, RobotsAnswer(Outcome.NET_REFUSED), 1.0)
+    server.orders(1.0, 10)
+    (errand,) = server.needs(1.0)
+    assert errand.address == "10.0.0.2"
