@@ -1,14 +1,18 @@
 """Shared by all tests."""
 
-import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 RunGossamer = Callable[..., "subprocess.CompletedProcess[str]"]
+
+# A loaded machine makes no property false.
+settings.register_profile("gossamer", deadline=None)
+settings.load_profile("gossamer")
 
 
 @pytest.fixture
@@ -30,14 +34,3 @@ def gossamer(tmp_path: Path) -> RunGossamer:
         return result
 
     return run
-
-
-def read_jsonl(text: str) -> list[dict[str, object]]:
-    return [json.loads(line) for line in text.splitlines()]
-
-
-def flags(**options: object) -> Sequence[str]:
-    """Turn keyword arguments into long options."""
-    return [
-        part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))
-    ]

@@ -1,7 +1,7 @@
 """gossamer: a polite, crash-safe web crawler.
 
-    async for page in gossamer.crawl("https://example.org/", max_pages=100):
-        print(page.status, page.url, page.title)
+async for page in gossamer.crawl("https://example.org/", max_pages=100):
+    print(page.status, page.url, page.title)
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,5 +1,6 @@
 """Starts real crawls, kills them, and reads what the fake web saw."""
 
+import json
 import os
 import random
 import signal
@@ -12,6 +13,14 @@ from pathlib import Path
 
 from gossamer.fakeweb.log import Log
 from gossamer.fakeweb.process import FakeWeb
+
+
+RunGossamer = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def read_jsonl(text: str) -> list[dict[str, object]]:
+    """Return the objects of a JSON Lines text."""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def command(web: FakeWeb, workspace: Path, *flags: str) -> list[str]:

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import RunGossamer, read_jsonl
-from harness import Onlooker, command, crawl, pages_in
+from harness import Onlooker, RunGossamer, command, crawl, pages_in, read_jsonl
 
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.process import FakeWeb
@@ -176,7 +175,12 @@ def test_a_recrawl_asks_conditionally_and_counts_nothing_twice(
     tmp_path: Path, gossamer: RunGossamer
 ):
     with FakeWeb(pages=5, hosts=1, seed=8) as web:
-        recrawl = ("--set", "catalog.recrawl_first_seconds=1", "--set", "catalog.recrawl_min_seconds=1")
+        recrawl = (
+            "--set",
+            "catalog.recrawl_first_seconds=1",
+            "--set",
+            "catalog.recrawl_min_seconds=1",
+        )
         url = web.oddities + "etag"
         base = ("crawl", url, "--dir", tmp_path / "w", "--allow-private", *FAST, *recrawl)
         gossamer(*base, "--max-depth", "0")
@@ -192,7 +196,9 @@ def test_a_recrawl_asks_conditionally_and_counts_nothing_twice(
 def test_a_redirect_chain_is_followed_hop_by_hop_and_ends(tmp_path: Path, gossamer: RunGossamer):
     with FakeWeb(pages=5, hosts=1, seed=8) as web:
         url = web.oddities + "redirect-chain/21"
-        gossamer("crawl", url, "--dir", tmp_path / "w", "--allow-private", *FAST, "--max-depth", "0")
+        gossamer(
+            "crawl", url, "--dir", tmp_path / "w", "--allow-private", *FAST, "--max-depth", "0"
+        )
         rows = read_jsonl(gossamer("export", "--dir", tmp_path / "w", "--format", "jsonl").stdout)
         asked = [url for url in pages_in(web.log()) if "redirect-chain" in url]
     assert len(asked) == 11

@@ -95,9 +95,7 @@ def test_a_hundred_kills_lose_nothing_and_stay_polite(tmp_path: Path):
 
 def assert_catalog_agrees(workspace: Path, log: Log) -> None:
     """The catalog's account is consistent and knows every page that the server gave out."""
-    with SqliteCatalog.open(
-        workspace / "catalog.db", CatalogSettings(), read_only=True
-    ) as catalog:
+    with SqliteCatalog.open(workspace / "catalog.db", CatalogSettings(), read_only=True) as catalog:
         assert catalog.check() == []
         counts = catalog.counts()
         done = {row.url for row in catalog.rows() if row.fetch is not None}
@@ -128,7 +126,9 @@ def test_a_page_that_kills_two_workers_is_quarantined(tmp_path: Path):
     )
     with FakeWeb(pages=40, hosts=1, seed=2) as web:
         poisoned = sorted(url for url in web.truth()["pages"] if url != web.start_url)[5]
-        handler.write_text(handler.read_text().replace("page.url.endswith('/p7')", f"page.url == {poisoned!r}"))
+        handler.write_text(
+            handler.read_text().replace("page.url.endswith('/p7')", f"page.url == {poisoned!r}")
+        )
         workspace = tmp_path / "w"
         argv = command(
             web, workspace, "--delay", "0", "--per-host", "8", "--workers", "2", "--quiet",
@@ -139,9 +139,7 @@ def test_a_page_that_kills_two_workers_is_quarantined(tmp_path: Path):
         log, truth = web.log(), web.truth()
     assert judge.missing(log, truth) == set()
     assert pages_in(log)[poisoned] == 2
-    with SqliteCatalog.open(
-        workspace / "catalog.db", CatalogSettings(), read_only=True
-    ) as catalog:
+    with SqliteCatalog.open(workspace / "catalog.db", CatalogSettings(), read_only=True) as catalog:
         row = catalog.find(poisoned)
     assert row is not None
     assert row.outcome is not None

@@ -49,8 +49,10 @@ def test_a_success_ends_the_back_off():
 def test_requests_that_fail_together_are_one_failure():
     server = make(retry_back_off_seconds=5.0, host_concurrent=4)
     offer(server, dues("a.test", 9), 0.0)
-    for visit in server.orders(0.0, 4):
+    visits = server.orders(0.0, 4)
+    for visit in visits:
         finish(server, visit, 1.0, Outcome.HTTP_429)
+    assert len(visits) == 4
     assert server.wake_at(1.0) == pytest.approx(6.0)
 
 
@@ -108,7 +110,7 @@ def finish_all(server, now):
 @pytest.mark.parametrize("outcome", [Outcome.NET_REFUSED, Outcome.NET_TIMEOUT_CONNECT])
 def test_a_parked_host_gets_no_request_and_dies_after_five_failures(outcome):
     """Three tries of each of a thousand URLs at a dead host would be three thousand requests."""
-    server = make(retry_back_off_seconds=1.0)
+    server = make(retry_back_off_seconds=1.0, host_concurrent=1)
     offer(server, dues("a.test", 20), 0.0)
     now, requests = 0.0, 0
     while (moment := server.wake_at(now)) is not None and requests < 30:

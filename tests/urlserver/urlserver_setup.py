@@ -47,6 +47,8 @@ def offer(server: UrlServer, batch, now: float, address_of=lambda host: "10.0.0.
     prepare(server, now, address_of)
 
 
-def finish(server: UrlServer, visit, now: float, outcome=Outcome.OK, *, retry_after=None, sent_at=None):
+def finish(
+    server: UrlServer, visit, now: float, outcome=Outcome.OK, *, retry_after=None, sent_at=None
+):
     sent = now if sent_at is None else sent_at
     return server.done(Done(visit.trans_id, int(outcome), 0, sent, retry_after), now)

@@ -259,4 +259,3 @@ def most_at_once(log: list[Sent], by: str) -> dict[str, int]:
             highest = max(highest, level)
         most[key] = highest
     return most
-

@@ -81,6 +81,8 @@ class Commit:
         self._fetches: list[tuple[object, ...]] = []
         self._judged: list[tuple[object, ...]] = []
         self._links: list[tuple[int, bytes]] = []
+        self._records: list[tuple[int, str]] = []
+        self._understood_again: list[tuple[int]] = []
         self._payloads: list[tuple[bytes, int]] = []
         self._found: list[tuple[Found, int | None]] = []
         self._ends: dict[int, int] = {}
@@ -160,6 +162,10 @@ class Commit:
             self._links.append((known.doc_id, findings.targets))
         for item in findings.found:
             self._found.append((item, known.doc_id))
+        if findings.records:
+            self._records += [(known.doc_id, record) for record in findings.records]
+        if known.last_page is not None and findings.outcome != Outcome.NOT_MODIFIED:
+            self._understood_again.append((known.doc_id,))
 
     def _page_facts(self, fetch_id: int) -> PageFacts:
         return PageFacts(*self._connection.execute(QUERIES["page_facts"], (fetch_id,)).fetchone())
@@ -227,6 +233,8 @@ class Commit:
         write(QUERIES["insert_fetch"], self._fetches)
         write(QUERIES["judge_url"], self._judged)
         write(QUERIES["put_links"], self._links)
+        write(QUERIES["delete_records"], self._understood_again)
+        write(QUERIES["insert_record"], self._records)
         write(QUERIES["insert_payload"], self._payloads)
         write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
 

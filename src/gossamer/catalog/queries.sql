@@ -352,11 +352,25 @@ SELECT url FROM url WHERE md5 >= ? AND md5 <= ? LIMIT 1;
 
 -- name: find_payload
 -- The first fetch with a payload.
-SELECT url.url, fetch.fetched_at
+SELECT url.url, fetch.fetched_at, file.name, fetch.offset, fetch.length
 FROM payload
 JOIN fetch ON fetch.fetch_id = payload.fetch_id
 JOIN url ON url.doc_id = fetch.doc_id
+JOIN file ON file.file_id = fetch.file_id
 WHERE payload.digest = ?;
+
+-- name: insert_record
+-- What a handler made of a document.
+INSERT INTO record (doc_id, json) VALUES (?, ?);
+
+-- name: delete_records
+-- What handlers made of an earlier version of a document.
+DELETE FROM record WHERE doc_id = ?;
+
+-- name: records
+-- What handlers made of documents, in the order in which it was kept.
+SELECT record.record_id, url.url, record.json FROM record JOIN url ON url.doc_id = record.doc_id
+WHERE record.record_id > ? ORDER BY record.record_id LIMIT ?;
 
 -- name: excluded_rows
 -- URLs that were kept out without a visit.

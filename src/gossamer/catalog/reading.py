@@ -96,6 +96,18 @@ def links(database: Database) -> Iterator[tuple[str, str]]:
         yield from step
 
 
+def records(database: Database) -> Iterator[tuple[str, str]]:
+    """Go through what handlers made of documents."""
+    after = 0
+    while True:
+        with database.doing("read records") as connection:
+            rows = connection.execute(QUERIES["records"], (after, _STEP)).fetchall()
+        if not rows:
+            return
+        after = rows[-1][0]
+        yield from ((url, record) for _, url, record in rows)
+
+
 def excluded(database: Database) -> Iterator[Excluded]:
     """Go through the URLs that were kept out."""
     after = 0

@@ -42,7 +42,7 @@ from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
 from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import WorkspaceError
-from gossamer.messages import Due, Found
+from gossamer.messages import Due, Found, Pointer
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome
 
 # The wall clock may be corrected a little at any time; more than this is a step.
@@ -320,11 +320,15 @@ class SqliteCatalog:
         """Go through the URLs that were kept out, for another look when settings have changed."""
         return reading.excluded(self._database)
 
-    def find_payload(self, digest: str) -> tuple[str, float] | None:
-        """Return URL and time of the first fetch with this payload."""
+    def find_payload(self, digest: str) -> tuple[str, float, Pointer] | None:
+        """Return URL, time and place of the first fetch with this payload."""
         with self._database.doing("find a payload") as connection:
             row = connection.execute(QUERIES["find_payload"], (packed_digest(digest),)).fetchone()
-        return None if row is None else (row[0], row[1])
+        return None if row is None else (row[0], row[1], Pointer(row[2], row[3], row[4]))
+
+    def records(self) -> Iterator[tuple[str, str]]:
+        """Go through what handlers made of documents: pairs of URL and JSON."""
+        return reading.records(self._database)
 
     def known_good(self) -> dict[str, int]:
         """Return up to which offset each archive file is known to be good."""

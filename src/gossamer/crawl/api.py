@@ -9,8 +9,8 @@ import asyncio
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import ExitStack, aclosing
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,7 +47,7 @@ async def crawl(
     handlers: Sequence[UserHandler] = (),
     config: str | Path | None = None,
     settings: Mapping[str, Mapping[str, object]] | None = None,
-) -> AsyncIterator[VisitedPage]:
+) -> AsyncGenerator[VisitedPage, None]:
     """Crawl from these URLs and yield each page once it is safely stored.
 
     Without a `directory` the workspace is temporary. Leaving the loop early stops the crawl. A crawl that
@@ -78,16 +78,15 @@ async def crawl(
         if directory is None:
             directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="gossamer-"))
         run = _Run(Path(directory), urls, load(_path(config), overrides), recrawl)
-        async for page in run.pages():
-            yield page
+        async with aclosing(run.pages()) as pages:
+            async for page in pages:
+                yield page
 
 
 def _overrides(
     own: Mapping[str, Mapping[str, object]], given: Mapping[str, Mapping[str, object]]
 ) -> dict[str, dict[str, object]]:
-    return {
-        table: {**own.get(table, {}), **given.get(table, {})} for table in {*own, *given}
-    }
+    return {table: {**own.get(table, {}), **given.get(table, {})} for table in {*own, *given}}
 
 
 def _path(config: str | Path | None) -> Path | None:
@@ -109,7 +108,7 @@ class _Run:
         self._lock = threading.Lock()
         self._result: Summary | BaseException | None = None
 
-    async def pages(self) -> AsyncIterator[VisitedPage]:
+    async def pages(self) -> AsyncGenerator[VisitedPage, None]:
         loop = asyncio.get_running_loop()
         news = asyncio.Event()
 
@@ -119,14 +118,15 @@ class _Run:
         thread = threading.Thread(target=self._crawl, args=(tell,), name="gossamer-crawl")
         thread.start()
         try:
-            async for page in self._hand_over(news):
-                yield page
+            async with aclosing(self._hand_over(news)) as pages:
+                async for page in pages:
+                    yield page
         finally:
             self._stops.terminate()
             await asyncio.shield(asyncio.to_thread(thread.join))
         self._complain()
 
-    async def _hand_over(self, news: asyncio.Event) -> AsyncIterator[VisitedPage]:
+    async def _hand_over(self, news: asyncio.Event) -> AsyncGenerator[VisitedPage, None]:
         joiner = Joiner(self._settings.url)
         while True:
             await news.wait()

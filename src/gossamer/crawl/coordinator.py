@@ -360,13 +360,17 @@ class Coordinator:
     def _release(self, doc_ids: Sequence[int], due_at: float = 0.0) -> None:
         if doc_ids:
             wall = self._clock.time()
-            self._write(lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), self._released)
+            self._write(
+                lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), self._released
+            )
 
     def _released(self, result: object) -> None:
         del result
         self._dry_until = 0.0
 
-    def _write(self, job: Callable[[SqliteCatalog], _Result], then: Callable[[_Result], None]) -> None:
+    def _write(
+        self, job: Callable[[SqliteCatalog], _Result], then: Callable[[_Result], None]
+    ) -> None:
         """Have the catalog changed; what a full disk refuses is done when there is room again."""
 
         def failed(error: BaseException) -> None:
@@ -439,7 +443,9 @@ class Coordinator:
         named = self._robots.sitemaps()
         if not named or not self._settings.crawl.sitemaps:
             return
-        urls = {url for text in named if (url := canonicalize(text, self._settings.url)) is not None}
+        urls = {
+            url for text in named if (url := canonicalize(text, self._settings.url)) is not None
+        }
         found = [
             Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP)) for url in urls
         ]

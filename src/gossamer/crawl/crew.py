@@ -178,7 +178,10 @@ class ProcessCrew:
     """Worker processes, each replaced when it dies."""
 
     def __init__(
-        self, count: int, assignment: Assignment, watch_descriptor: Callable[[int], None],
+        self,
+        count: int,
+        assignment: Assignment,
+        watch_descriptor: Callable[[int], None],
         unwatch_descriptor: Callable[[int], None],
     ) -> None:
         self._assignment = assignment

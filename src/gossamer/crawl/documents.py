@@ -17,7 +17,9 @@ from gossamer.url.canonical import Joiner
 def read_back(archive: Path, row: UrlRow, fetch: FetchRow, settings: Settings) -> Document:
     """Return what one try brought; StoreError when its bytes are not there or damaged."""
     if fetch.pointer is None:
-        raise StoreError(f"nothing is stored for {row.url}: {fetch.detail or 'there was no response'}")
+        raise StoreError(
+            f"nothing is stored for {row.url}: {fetch.detail or 'there was no response'}"
+        )
     stored = read_document(archive, fetch.pointer)
     head = read_head(stored.head.splitlines(keepends=True), settings.spider)
     raw = stored.raw or b""

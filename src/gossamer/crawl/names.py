@@ -4,7 +4,10 @@ A host that the user named as a start URL may be at a private address, and then 
 when it was first resolved; every other host must be at public addresses.
 """
 
+import contextlib
 from collections.abc import Callable, Collection
+from ipaddress import IPv6Address
+from pathlib import Path
 
 from gossamer.url.address import AddressPolicy
 from gossamer.urlserver.dns import Resolver
@@ -54,3 +57,18 @@ class Names:
         if refusal is None:
             return resolution
         return refused(resolution, refusal)
+
+
+def own_addresses() -> list[str]:
+    """Return the addresses of this machine's interfaces (Linux; elsewhere the table of ranges must do)."""
+    addresses = []
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/net/if_inet6").read_text().splitlines():
+            addresses.append(str(IPv6Address(int(line.split()[0], 16))))
+    with contextlib.suppress(OSError):
+        previous = ""
+        for line in Path("/proc/net/fib_trie").read_text().splitlines():
+            if "/32 host LOCAL" in line:
+                addresses.append(previous.rpartition("-- ")[2].strip())
+            previous = line
+    return addresses

@@ -26,13 +26,15 @@ from msgspec.structs import replace
 from gossamer.catalog.catalog import Recovery
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
+from gossamer.config.describe import rows, to_toml
+from gossamer.config.load import Loaded
 from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
 from gossamer.crawl.coordinator import Coordinator, Parts
 from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.link import Assignment
-from gossamer.crawl.names import Names
+from gossamer.crawl.names import Names, own_addresses
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
@@ -43,18 +45,21 @@ from gossamer.crawl.workspace import Workspace
 from gossamer.crawl.writer import Writer
 from gossamer.errors import InputError
 from gossamer.messages import Found
+from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
 from gossamer.store.repair import repair
 from gossamer.store.warc import WarcStore
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import parse_start_url
 from gossamer.url.parts import host_of, md5_of
+from gossamer.url.scope import Scope
 from gossamer.urlserver.dns import Resolver
 from gossamer.urlserver.urlserver import UrlServer
 
 # A visit holds its place until its transaction: a crash costs no more repeated fetches than were asked for at once.
 _UNCOMMITTED_FACTOR: Final = 1
 _STARTS: Final = "start_urls"
+_LIMITS: Final = "limits"
 _MAX_REQUEUED: Final = 100_000_000
 
 
@@ -96,10 +101,14 @@ def crawl_workspace(
                 f"give one: gossamer crawl URL --dir {directory}"
             )
         recovery = catalog.begin_run(clock.time())
+        _reconsider(catalog, seeds, settings, clock.time())
+        workspace.settings_file.write_text(to_toml(rows(Loaded(settings, {}))), encoding="utf-8")
         repair(workspace.archive, catalog.known_good())
         if recrawl:
             catalog.requeue_due(clock.time(), _MAX_REQUEUED)
-        with _wired(workspace, catalog, recovery, seeds, settings, main_script, stops, clock) as parts:
+        with _wired(
+            workspace, catalog, recovery, seeds, settings, main_script, stops, clock
+        ) as parts:
             coordinator = Coordinator(parts, on_progress, on_pages)
             with _signals(stops, parts.spider) if install_signals else contextlib.nullcontext():
                 stop = coordinator.run()
@@ -157,6 +166,25 @@ def _seed(catalog: SqliteCatalog, starts: Sequence[str], now: float) -> list[str
     return seeds
 
 
+def _reconsider(
+    catalog: SqliteCatalog, seeds: Sequence[str], settings: Settings, now: float
+) -> None:
+    """Let in what an earlier run kept out and the limits of this one do not."""
+    crawl = settings.crawl
+    limits = repr((crawl.scope, crawl.include, crawl.exclude, crawl.max_depth, sorted(seeds)))
+    if catalog.note(_LIMITS) == limits:
+        return
+    scope = Scope(crawl, seeds)
+    admitted = [
+        row.doc_id
+        for row in catalog.excluded()
+        if row.outcome in (Outcome.POLICY_SCOPE, Outcome.POLICY_BUDGET)
+        and scope.verdict(row.url, row.host, row.depth) is None
+    ]
+    catalog.readmit(admitted, now)
+    catalog.put_note(_LIMITS, limits)
+
+
 @contextlib.contextmanager
 def _wired(
     workspace: Workspace,
@@ -168,7 +196,7 @@ def _wired(
     stops: Stops,
     clock: Clock,
 ) -> Iterator[Parts]:
-    policy = AddressPolicy(settings.url)
+    policy = AddressPolicy(settings.url, own_addresses=own_addresses())
     own = settings.spider if settings.crawl.workers == 0 else robots_spider_settings(settings)
     spider = Spider(own, policy, clock)
     resolver = Resolver(settings.urlserver)
@@ -251,7 +279,9 @@ def _signals(stops: Stops, spider: Spider) -> Iterator[None]:
         os.eventfd_write(wake, 1)
 
     spider.watch(wake, drain)
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:

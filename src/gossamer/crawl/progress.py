@@ -49,7 +49,14 @@ class Rate:
 
 
 def progress_of(
-    counts: Counts, *, rate: float, hosts: int, in_flight: int, memory: int, received: int, state: str
+    counts: Counts,
+    *,
+    rate: float,
+    hosts: int,
+    in_flight: int,
+    memory: int,
+    received: int,
+    state: str,
 ) -> Progress:
     """Put a snapshot together."""
     return Progress(

@@ -19,7 +19,9 @@ from gossamer.urlserver.urlserver import FetchRobots, RobotsAnswer, RobotsRules,
 class RobotsDesk:
     """Sends for robots.txt files and takes in the answers."""
 
-    def __init__(self, spider: Spider, urlserver: UrlServer, settings: Settings, clock: Clock) -> None:
+    def __init__(
+        self, spider: Spider, urlserver: UrlServer, settings: Settings, clock: Clock
+    ) -> None:
         self._spider = spider
         self._urlserver = urlserver
         self._max_bytes = settings.urlserver.robots_max_bytes

@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from gossamer.clock import Clock, SystemClock
+from gossamer.crawl.archived import Archived
 from gossamer.crawl.link import Assignment, Link, Tag, Void, decode_assignment, decode_orders
 from gossamer.crawl.watch import Watch
 from gossamer.crawl.workspace import hold_as_worker
@@ -29,7 +30,7 @@ from gossamer.messages import Document, Done, Fetch, Findings, Visit
 from gossamer.outcomes import Outcome
 from gossamer.parse.page import understand
 from gossamer.spider.spider import Spider
-from gossamer.store.store import Store
+from gossamer.store.store import Store, payload_digest
 from gossamer.store.warc import WarcStore
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import Joiner
@@ -72,6 +73,8 @@ class Worker:
             settings.handlers,
         )
         self._handlers = load_handlers(settings.handlers.use, assignment.main_script)
+        self._revisits = settings.store.revisits
+        self._archived = Archived(assignment.catalog, settings.catalog)
         self._unsynced: list[Findings] = []
         self._oldest_unsynced = 0.0
         workers = max(1, settings.crawl.workers)
@@ -125,6 +128,7 @@ class Worker:
     def close(self) -> None:
         """Finish the archive files."""
         self._store.close()
+        self._archived.close()
 
     def _worth_syncing(self, *, busy: bool) -> bool:
         return (
@@ -175,7 +179,11 @@ class Worker:
     def _keep(self, fetch: Fetch) -> Document:
         if not fetch.head:
             return Document(fetch, None)
-        stored = self._store.append(fetch)
+        digest = payload_digest(fetch.raw) if fetch.raw else ""
+        known = self._archived.find(fetch, digest) if self._revisits else None
+        stored = self._store.append(fetch, known=known, digest=digest)
+        if not stored.revisit:
+            self._archived.note(fetch, stored)
         return Document(fetch, stored.pointer, stored.payload_digest)
 
 
@@ -192,22 +200,20 @@ def _done(fetch: Fetch) -> Done:
 def main(arguments: Sequence[str]) -> int:
     """Run a worker process: descriptors of the link and of the watch are its arguments."""
     _die_with_parent(int(arguments[2]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the coordinator decides
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the whole group; the coordinator decides
     link = Link(socket.socket(fileno=int(arguments[0])), blocking=True)
     watch = Watch(int(arguments[1]))
     assignment = _first_message(link)
     hold_as_worker(Path(assignment.workers_lock))
     clock = SystemClock()
-    spider = Spider(
-        assignment.settings.spider, AddressPolicy.from_bytes(assignment.policy), clock
-    )
-    store = WarcStore(
-        Path(assignment.archive), assignment.name, assignment.settings.store, clock
-    )
+    spider = Spider(assignment.settings.spider, AddressPolicy.from_bytes(assignment.policy), clock)
+    store = WarcStore(Path(assignment.archive), assignment.name, assignment.settings.store, clock)
     worker = Worker(assignment, spider, store, watch, clock, link.send)
     link.send(Tag.READY, None)
     _serve(link, spider, worker)
-    store.close()
+    worker.close()
     return 0
 
 

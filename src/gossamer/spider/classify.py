@@ -86,6 +86,8 @@ class Facts(Struct, gc=False):
     is_cut: bool = False
     """More of the body was there than is wanted."""
     decoded: Decoded | None = None
+    flags: tuple[str, ...] = ()
+    """What was noticed before the head was read."""
 
 
 class Verdict(Struct, gc=False):
@@ -150,7 +152,7 @@ def retry_after_seconds(value: str | None, now: float) -> float | None:
 def _judge_response(facts: Facts) -> Verdict:
     head = facts.head
     outcome, detail = meaning_of(head.status, facts.conditional)
-    flags = list(head.flags)
+    flags = [*facts.flags, *head.flags]
     if head.status >= 600:
         flags.append("status_unknown")
     if _has_unknown_length(head):

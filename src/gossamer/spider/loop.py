@@ -18,6 +18,7 @@ _MASKS: Final = {
     pycurl.POLL_INOUT: select.POLLIN | select.POLLOUT,
 }
 _BATCH: Final = 512
+_MAX_ROUNDS: Final = 4
 
 
 class _Poller(Protocol):
@@ -42,6 +43,9 @@ class Loop:
         self._poller = _make_poller()
         self._wanted: dict[int, int] = {}
         self._watched: dict[int, Callable[[], None]] = {}
+        self._taps: dict[int, Callable[[int], None]] = {}
+        self.on_settled: Callable[[], None] | None = None
+        """Called when libcurl has done all that it could do at once."""
         self._timer_at: float | None = None
         self._running = 0
         self._added = 0
@@ -55,7 +59,7 @@ class Loop:
         """Start a transfer now."""
         self._multi.add_handle(handle)
         self._added += 1
-        self._kick()
+        self._settle()
 
     def remove(self, handle: pycurl.Curl) -> None:
         """Take out a transfer, finished or not; what it had open is closed if it was not."""
@@ -72,6 +76,23 @@ class Loop:
         if self._watched.pop(fd, None) is not None:
             self._forget(fd)
 
+    def tap(self, fd: int, mask: int, callback: Callable[[int], None]) -> None:
+        """Watch a connection in place of libcurl."""
+        self._taps[fd] = callback
+        try:
+            self._poller.modify(fd, mask)
+        except FileNotFoundError:
+            self._poller.register(fd, mask)
+
+    def untap(self, fd: int) -> None:
+        """Watch it no longer; libcurl registers it anew if it wants to."""
+        if self._taps.pop(fd, None) is not None:
+            self._forget(fd)
+
+    def is_wanted(self, fd: int) -> bool:
+        """Whether libcurl waits for something on it."""
+        return fd in self._wanted
+
     def run(self, timeout: float) -> tuple[list[Ended], bool]:
         """Wait for one round of events; returns what ended, and whether a watch fired."""
         timer_at = self._timer_at
@@ -82,7 +103,10 @@ class Loop:
         watched = False
         action = self._multi.socket_action
         for fd, events in self._poller.poll(timeout, _BATCH):
-            if fd in self._wanted:
+            tap = self._taps.get(fd)
+            if tap is not None:
+                tap(events)
+            elif fd in self._wanted:
                 # Errors and hang-ups are found out by libcurl when it reads or writes.
                 bits = (events & select.POLLIN and pycurl.CSELECT_IN) | (
                     events & select.POLLOUT and pycurl.CSELECT_OUT
@@ -93,8 +117,7 @@ class Loop:
                 watched = True
             else:
                 self._forget(fd)
-        if self._timer_at is not None and self._timer_at <= self._clock.monotonic():
-            self._kick()
+        self._settle()
         return self._collect() if self._running < self._added else [], watched
 
     def close(self) -> None:
@@ -103,10 +126,17 @@ class Loop:
         self._poller.close()
         self._wanted.clear()
         self._watched.clear()
+        self._taps.clear()
 
-    def _kick(self) -> None:
-        self._timer_at = None
-        self._running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
+    def _settle(self) -> None:
+        """Let libcurl do what it wants to do at once: two rounds as a rule."""
+        for _ in range(_MAX_ROUNDS):
+            if self._timer_at is None or self._timer_at > self._clock.monotonic():
+                break
+            self._timer_at = None
+            self._running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
+        if self.on_settled is not None:
+            self.on_settled()
 
     def _collect(self) -> list[Ended]:
         ended: list[Ended] = []

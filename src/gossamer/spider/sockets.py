@@ -3,6 +3,9 @@
 import os
 import socket
 import struct
+from array import array
+from fcntl import ioctl
+from termios import FIONREAD
 from typing import Final
 
 # tcpi_bytes_received and tcpi_state (the first byte) of Linux's struct tcp_info.
@@ -26,8 +29,34 @@ class Handover:
 
 def bytes_received(descriptor: int) -> int:
     """Return how many bytes a connection has brought in all; 0 where the system does not tell."""
-    field = _tcp_info(descriptor)[_RECEIVED]
-    return int(struct.unpack("=Q", field)[0]) if len(field) == 8 else 0
+    return _received(_tcp_info(descriptor))
+
+
+def bytes_taken(connection: socket.socket) -> int:
+    """Return how many bytes of a connection were read so far, rather more than less."""
+    pending = _pending(connection)
+    return _received(_info_of(connection)) - pending
+
+
+def bytes_read(descriptor: int) -> int:
+    """Return how many bytes of a connection were read so far, rather less than more."""
+    try:
+        borrowed = socket.socket(fileno=descriptor)
+    except OSError:
+        return 0
+    try:
+        received = _received(_info_of(borrowed))
+        return received - _pending(borrowed)
+    except OSError:
+        return 0
+    finally:
+        borrowed.detach()
+
+
+def _pending(connection: socket.socket) -> int:
+    waiting = array("i", [0])
+    ioctl(connection.fileno(), FIONREAD, waiting)
+    return waiting[0]
 
 
 def is_established(descriptor: int) -> bool:
@@ -36,18 +65,30 @@ def is_established(descriptor: int) -> bool:
 
 
 def _tcp_info(descriptor: int) -> bytes:
-    if descriptor < 0 or not hasattr(socket, "TCP_INFO"):
+    if descriptor < 0:
         return b""
     try:
         borrowed = socket.socket(fileno=descriptor)
     except OSError:
         return b""
     try:
-        return borrowed.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)
-    except OSError:
-        return b""
+        return _info_of(borrowed)
     finally:
         borrowed.detach()
+
+
+def _info_of(connection: socket.socket) -> bytes:
+    if not hasattr(socket, "TCP_INFO"):
+        return b""
+    try:
+        return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)
+    except OSError:
+        return b""
+
+
+def _received(info: bytes) -> int:
+    field = info[_RECEIVED]
+    return int(struct.unpack("=Q", field)[0]) if len(field) == 8 else 0
 
 
 def spoil(descriptor: int) -> None:

@@ -18,6 +18,7 @@ from gossamer.config.spider import SpiderSettings
 from gossamer.messages import Fetch, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.deadlines import Overdue
+from gossamer.spider.gate import Gate
 from gossamer.spider.loop import Loop
 from gossamer.spider.request import RequestForm
 from gossamer.spider.transfer import Surroundings, Transfer
@@ -42,6 +43,7 @@ class Spider:
         self._trust = Trust(settings)
         limit = _raise_descriptor_limit()
         self._loop = Loop(clock, min(MAX_IDLE_CONNECTIONS, limit // 2))
+        self._gate = Gate(self._loop)
         self._shared = Surroundings(
             settings=settings,
             policy=policy,
@@ -50,6 +52,7 @@ class Spider:
             trust_path=self._trust.path,
             max_descriptor=limit - _SPARE_DESCRIPTORS,
             on_sent=self._on_sent,
+            gate=self._gate,
         )
         self._open: dict[pycurl.Curl, Transfer] = {}
         self._spare: list[Transfer] = []
@@ -137,6 +140,7 @@ class Spider:
     def close(self) -> None:
         """Stop everything and close every connection."""
         self.cancel()
+        self._gate.close()
         self._loop.close()
         for transfer in self._spare:
             transfer.handle.close()

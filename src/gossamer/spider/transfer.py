@@ -14,15 +14,20 @@ from gossamer.outcomes import Outcome
 from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
 from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look
 from gossamer.spider.decode import Decoded
+from gossamer.spider.gate import Gate
 from gossamer.spider.head import Head
+from gossamer.spider.mend import Mended
 from gossamer.spider.reception import Reception
 from gossamer.spider.redirect import is_redirect, redirect
+from gossamer.spider.relay import Relay
 from gossamer.spider.request import RequestForm
-from gossamer.spider.sockets import Handover, bytes_received, is_established, spoil
+from gossamer.spider.sockets import Handover, bytes_read, bytes_received, is_established, spoil
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import host_of
 
 _BUFFER_BYTES: Final = 262_144
+_MAX_CHUNK_EXTENSION_BYTES: Final = 4_096
+_CHUNK_FRAME_BYTES: Final = 32
 _NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
 
 
@@ -36,6 +41,7 @@ class Surroundings(Struct):
     trust_path: str
     max_descriptor: int
     on_sent: Callable[[int, float], None]
+    gate: Gate
 
 
 class Transfer:
@@ -47,12 +53,17 @@ class Transfer:
         "_connecting",
         "_error_number",
         "_had_conditions",
-        "_is_sent",
+        "_mended",
         "_reception",
-        "_reports_start",
+        "_relay",
+        "_secure",
+        "_sent_at",
         "_shared",
         "_wall",
+        "_wire_start",
         "check_at",
+        "gate_descriptor",
+        "gate_peeked",
         "grace",
         "handle",
         "report_at",
@@ -67,7 +78,10 @@ class Transfer:
         self._address = ""
         self._conditions: list[str] = []
         self._had_conditions = False
-        self._reports_start = False
+        self.gate_descriptor = -1
+        self.gate_peeked = 0
+        self._relay: Relay | None = None
+        self._mended: Mended | None = None
         self.sample: Sample | None = None
         self.handle = pycurl.Curl()
         self._configure(self.handle)
@@ -79,6 +93,7 @@ class Transfer:
         self.started = now
         self.check_at = first_look(now, self._shared.settings)
         self._wall = wall
+        self._secure = visit.url.startswith("https")
         handle = self.handle
         handle.setopt(pycurl.URL, visit.url)
         if visit.address != self._address:
@@ -91,27 +106,20 @@ class Transfer:
         if self._conditions or self._had_conditions:
             self._had_conditions = bool(self._conditions)
             handle.setopt(pycurl.HTTPHEADER, self._shared.form.lines + self._conditions)
-        if visit.report_start is not self._reports_start:
-            self._reports_start = visit.report_start
-            if visit.report_start:
-                handle.setopt(pycurl.PREREQFUNCTION, self._on_request)
-            else:
-                handle.unsetopt(pycurl.PREREQFUNCTION)
 
     def check(self, now: float) -> Overdue | Look:
         """Look whether a deadline has passed."""
         reception = self._reception
         if reception.is_unjudged() and not reception.open_body():
             return Overdue(reception.stopped or Outcome.INTERNAL, reception.stopped_detail)
-        after: float = self.handle.getinfo(pycurl.PRETRANSFER_TIME)
         started = self.started + self.grace
         progress = Progress(
             started=started,
             connected=is_established(self._connecting),
-            requested_at=started + after if after else 0.0,
+            requested_at=self._sent_at + self.grace if self._sent_at else 0.0,
             has_head=reception.head().complete,
             received=self._bytes_so_far(),
-            secure=self.visit.url.startswith("https"),
+            secure=self._secure,
         )
         return check(progress, self.sample, now, self._shared.settings)
 
@@ -133,7 +141,7 @@ class Transfer:
             outcome, target, detail = redirect(
                 head.status, head.headers, visit.url, visit.via, shared.settings
             )
-        if head.ambiguous or (head.status == 204 and head.content_length):
+        if self._is_doubtful(head):
             spoil(handle.getinfo(pycurl.ACTIVESOCKET))
         fetch = Fetch(
             visit=visit,
@@ -141,7 +149,7 @@ class Transfer:
             detail=detail,
             status=head.status,
             http_version=head.version,
-            head=head.raw,
+            head=head.raw if self._mended is None else self._mended.head,
             headers=head.headers,
             raw=raw,
             body=raw if decoded is None else decoded.body,
@@ -152,7 +160,7 @@ class Transfer:
             redirect_to=target,
         )
         if is_sent:
-            fetch.sent_at = self.started + handle.getinfo(pycurl.PRETRANSFER_TIME)
+            fetch.sent_at = self._sent_at
             fetch.request_head = shared.form.head(visit.url, self._conditions, head.version)
         if head.retry_after is not None:
             fetch.retry_after_seconds = retry_after_seconds(head.retry_after, shared.clock.time())
@@ -160,11 +168,19 @@ class Transfer:
 
     def clear(self) -> None:
         """Forget the visit; only once the loop has let go of the handle, which may still speak."""
+        self._shared.gate.leave(self)
         self._reception.clear()
         self._conditions = []
         self._connecting = -1
         self._error_number = 0
-        self._is_sent = False
+        self._secure = False
+        self._sent_at = 0.0
+        self._wire_start = -1
+        self._mended = None
+        self.gate_peeked = 0
+        if self._relay is not None:
+            self._relay.close()
+            self._relay = None
         self._wall = 0.0
         self.started = 0.0
         self.grace = 0.0
@@ -172,6 +188,22 @@ class Transfer:
         self.report_at = 0.0
         self.sample = None
         self.visit = _NO_VISIT
+
+    def note_relay(self, relay: Relay) -> None:
+        """Remember that a relay reads the connection."""
+        self._relay = relay
+
+    def note_mended(self, mended: Mended) -> None:
+        """Remember that libcurl sees another head than the server sent."""
+        self._mended = mended
+
+    def note_wire_start(self, taken: int) -> None:
+        """Remember how many bytes of the connection came before this response."""
+        self._wire_start = taken
+
+    def note_error(self, number: int) -> None:
+        """Remember an error that libcurl will not see, because looking consumed it."""
+        self._error_number = number
 
     def _judge(
         self, code: int, message: str, head: Head, decoded: Decoded | None, is_sent: bool
@@ -183,20 +215,44 @@ class Transfer:
             stopped=self._reception.stopped,
             stopped_detail=self._reception.stopped_detail,
             conditional=bool(self._conditions),
-            secure=self.visit.url.startswith("https"),
+            secure=self._secure,
             verified=self._shared.settings.verify_tls,
             is_cut=self._reception.is_cut,
             decoded=decoded,
         )
+        if self._wire_start >= 0 and not code and self._is_padded(head):
+            facts.stopped = Outcome.PROTO_CHUNK
+            facts.stopped_detail = f"more than {_MAX_CHUNK_EXTENSION_BYTES} bytes beside the chunks"
+        if self._mended is not None:
+            facts.flags = self._mended.flags
         if code:
-            facts.error_number = self._error_number or self.handle.getinfo(pycurl.OS_ERRNO)
+            seen = self._error_number or (self._relay.error_number if self._relay else 0)
+            facts.error_number = seen or self.handle.getinfo(pycurl.OS_ERRNO)
             facts.connected = bool(self.handle.getinfo(pycurl.CONNECT_TIME))
             facts.requested = is_sent
         return judge(facts)
 
+    def _is_doubtful(self, head: Head) -> bool:
+        """Whether another response on the same connection could be taken for what it is not."""
+        return (
+            head.ambiguous
+            or self._relay is not None
+            or (head.status == 204 and bool(head.content_length))
+        )
+
+    def _is_padded(self, head: Head) -> bool:
+        """Whether far more came over the wire than the chunks and what marks them."""
+        reception = self._reception
+        read = bytes_read(self.handle.getinfo(pycurl.ACTIVESOCKET)) - self._wire_start
+        lines = max(sum(map(len, reception.lines)), len(head.raw))
+        expected = lines + reception.received + reception.count * _CHUNK_FRAME_BYTES
+        return read > expected + _MAX_CHUNK_EXTENSION_BYTES
+
     def _bytes_so_far(self) -> int:
         """Return how much has arrived; the socket also knows of half a header line."""
         reception = self._reception
+        if self._relay is not None:
+            return self._relay.received
         counted = reception.received + sum(map(len, reception.lines))
         return max(counted, bytes_received(self.handle.getinfo(pycurl.ACTIVESOCKET)))
 
@@ -207,6 +263,7 @@ class Transfer:
             pycurl.HEADERFUNCTION: self._reception.lines.append,
             pycurl.OPENSOCKETFUNCTION: self._on_open_socket,
             pycurl.SOCKOPTFUNCTION: self._on_new_socket,
+            pycurl.PREREQFUNCTION: self._on_request,
             pycurl.USERAGENT: settings.user_agent,
             pycurl.HTTPHEADER: self._shared.form.lines,
             # Proxies named in the environment would connect where they like.
@@ -259,7 +316,11 @@ class Transfer:
         return int(pycurl.SOCKOPT_OK)
 
     def _on_request(self, *_addresses: object) -> int:
-        if not self._is_sent:
-            self._is_sent = True
-            self._shared.on_sent(self.visit.trans_id, self._shared.clock.monotonic())
+        now = self._shared.clock.monotonic()
+        # A second time when a kept connection proved dead and libcurl tries a fresh one.
+        if self.visit.report_start and not self._sent_at:
+            self._shared.on_sent(self.visit.trans_id, now)
+        self._sent_at = now
+        if not self._secure:
+            self._shared.gate.enter(self)
         return int(pycurl.PREREQFUNC_OK)

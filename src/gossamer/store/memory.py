@@ -27,10 +27,15 @@ class MemoryStore:
         self._closed = False
 
     def append(
-        self, fetch: Fetch, *, parent: str | None = None, known: Known | None = None
+        self,
+        fetch: Fetch,
+        *,
+        parent: str | None = None,
+        known: Known | None = None,
+        digest: str = "",
     ) -> Stored:
         """Take a fetch that got a response."""
-        digest, profile = classify(fetch, known, self._settings)
+        digest, profile = classify(fetch, known, self._settings, digest)
         request = self._settings.write_requests and fetch.request_head
         document = StoredDocument(
             url=target_uri(fetch.visit.url).decode(),

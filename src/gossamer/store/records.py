@@ -63,10 +63,12 @@ class RecordWriter:
         self._settings = settings
         self._ids = RecordIds()
 
-    def group(self, fetch: Fetch, parent: str | None, known: Known | None) -> Group:
+    def group(
+        self, fetch: Fetch, parent: str | None, known: Known | None, digest: str = ""
+    ) -> Group:
         """Return all records of a fetch."""
         settings = self._settings
-        digest, profile = classify(fetch, known, settings)
+        digest, profile = classify(fetch, known, settings, digest)
         identity = self._ids.new()
         shared = shared_headers(fetch)
         if profile is None:

@@ -17,13 +17,16 @@ class Profile(Enum):
 
 
 def classify(
-    fetch: Fetch, known: Known | None, settings: StoreSettings
+    fetch: Fetch, known: Known | None, settings: StoreSettings, digest: str = ""
 ) -> tuple[str, Profile | None]:
-    """Return the digest of the payload that a fetch stands for, and how it repeats it, if so."""
+    """Return the digest of the payload that a fetch stands for, and how it repeats it, if so.
+
+    `digest` is that of the raw body, from a caller who has computed it already.
+    """
     if not fetch.head.strip(BLANK_BYTES):
         raise StoreError(f"nothing to store for {fetch.visit.url}: there was no response")
     if fetch.status == 304:
         return known.payload_digest if known else "", Profile.NOT_MODIFIED
-    digest = payload_digest(fetch.raw)
+    digest = digest or payload_digest(fetch.raw)
     repeats = known is not None and known.payload_digest == digest and fetch.raw != b""
     return digest, Profile.IDENTICAL if repeats and settings.revisits else None

@@ -64,9 +64,17 @@ class Store(Protocol):
     """Keeps documents; see the module for what it promises."""
 
     def append(
-        self, fetch: Fetch, *, parent: str | None = None, known: Known | None = None
+        self,
+        fetch: Fetch,
+        *,
+        parent: str | None = None,
+        known: Known | None = None,
+        digest: str = "",
     ) -> Stored:
-        """Take a fetch that got a response; as a revisit if it repeats the payload of `known`."""
+        """Take a fetch that got a response; as a revisit if it repeats the payload of `known`.
+
+        `digest` is the payload digest of its raw body, if the caller has computed it already.
+        """
         ...
 
     def sync(self) -> None:

@@ -61,10 +61,15 @@ class WarcStore:
         self._serial = last_serial(folder, writer)
 
     def append(
-        self, fetch: Fetch, *, parent: str | None = None, known: Known | None = None
+        self,
+        fetch: Fetch,
+        *,
+        parent: str | None = None,
+        known: Known | None = None,
+        digest: str = "",
     ) -> Stored:
         """Take a fetch that got a response; touches the disk only when the buffer is full."""
-        group = self._records.group(fetch, parent, known)
+        group = self._records.group(fetch, parent, known, digest)
         with self._memory:
             if self._closed:
                 raise StoreError(f"the store in {self._folder} is closed")

@@ -92,7 +92,7 @@ class Host:
         self.limit = pace.host_limit
         self.crawl_delay = 0.0
         self.strikes = 0
-        self.struck_at = 0.0
+        self.struck_at = float("-inf")
         self.parked: Outcome | None = None
         self.dead: dict[str, tuple[Outcome, float]] = {}
         self.addresses: tuple[str, ...] = ()

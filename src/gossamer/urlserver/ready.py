@@ -39,13 +39,18 @@ class Ready:
 
     def renew(self, address: Address) -> None:
         """Put an address where it belongs after its state or its hosts changed."""
-        if address.unstarted or address.open >= self._limit or not address.waiting:
+        waiting = address.waiting
+        while waiting and waiting[0][1] != waiting[0][2].ticket:
+            heappop(waiting)
+        if address.unstarted or address.open >= self._limit or not waiting:
+            key = _NEVER
+        else:
+            key = max(address.next_at, waiting[0][0])
+        if key == address.key:
             return
-        key = max(address.next_at, address.waiting[0][0])
-        if key < address.key:
-            if address.key == _NEVER:
-                self._standing += 1
-            address.key = key
+        self._standing += (key != _NEVER) - (address.key != _NEVER)
+        address.key = key
+        if key != _NEVER:
             self._ticket = ticket = self._ticket + 1
             heappush(self._heap, (key, ticket, address))
             if len(self._heap) > 3 * self._standing + _SWEEP_AT_LEAST:

@@ -53,7 +53,7 @@ class SlotTable:
 
     def add(self, host: Host, due: Due) -> None:
         """Put a URL in its host's queue, or among the leftovers."""
-        slot = host.slot or self._bind(host)
+        slot = self._bind(host) if host.slot is None else host.slot
         if slot is None:
             self._waiting.setdefault(host, deque()).append(due)
             self.leftover += 1

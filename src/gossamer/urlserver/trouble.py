@@ -31,7 +31,7 @@ def fail(
     """Slow or park a host after an outcome that blames it."""
     rule = RULES[outcome]
     # Requests that were out together fail together: that is one failure, not one for each.
-    if order.dispatched_at >= host.struck_at:
+    if order.dispatched_at > host.struck_at:
         host.strikes += 1
         host.struck_at = now
         host.set_pace(pace)
@@ -40,6 +40,8 @@ def fail(
         wait = min(max(retry_after, _RETRY_AFTER_AT_LEAST), _RETRY_AFTER_AT_MOST)
         host.hold_until(now + min(wait, pace.max_back_off))
     host.parked = outcome if rule.parks_host else None
+    # Its place in the ready heap was for an earlier moment.
+    host.ticket = 0
 
 
 def is_dead(host: Host, outcome: Outcome) -> bool:
@@ -62,7 +64,7 @@ def is_healthy(outcome: Outcome) -> bool:
 def recover(host: Host, order: Order, sent_at: float, pace: Pace) -> None:
     """Forget a host's failures after a success of a request that went out after the last of them."""
     host.failed_addresses = 0
-    if not host.strikes or order.dispatched_at < host.struck_at:
+    if not host.strikes or order.dispatched_at <= host.struck_at:
         return
     host.strikes = 0
     host.parked = None

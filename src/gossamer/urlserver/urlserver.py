@@ -708,8 +708,8 @@ class UrlServer:
         host = self._hosts.get(name)
         wait = min(max(next_allowed_seconds, 0.0), self._pace.max_back_off + self._pace.host_gap)
         host.hold_until(now + wait)
-        if not host.struck_at:
-            host.strikes = max(strikes, 0)
+        if strikes > 0 and host.struck_at == float("-inf"):
+            host.strikes = strikes
             host.struck_at = now
             host.parked = parked
             host.set_pace(self._pace)

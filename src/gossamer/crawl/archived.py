@@ -1,0 +1,58 @@
+"""What the archive holds already, so that a payload is stored once and repeated by reference.
+
+A worker knows what it has stored itself lately; what other workers and earlier runs have stored, the catalog
+knows, which a worker reads and never writes.
+"""
+
+from typing import Final
+
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.config.catalog import CatalogSettings
+from gossamer.messages import Fetch
+from gossamer.store.store import Known, Stored
+
+_MAX_REMEMBERED: Final = 50_000
+_LEAST_BYTES: Final = 512
+"""A smaller payload is not worth a reference: the record would not get shorter."""
+
+
+class Archived:
+    """Finds the earlier document that a fetch repeats."""
+
+    def __init__(self, catalog: str, settings: CatalogSettings) -> None:
+        self._catalog = SqliteCatalog.open(catalog, settings, read_only=True)
+        self._own: dict[str, Known] = {}
+
+    def find(self, fetch: Fetch, digest: str) -> Known | None:
+        """Return an earlier document with this payload; for a 304, the document it vouches for."""
+        if fetch.status == 304:
+            return self._vouched_for(fetch)
+        if len(fetch.raw) < _LEAST_BYTES:
+            return None
+        known = self._own.get(digest)
+        if known is None:
+            earlier = self._catalog.find_payload(digest)
+            if earlier is not None:
+                uri, fetched_at, pointer = earlier
+                known = Known(uri, fetched_at, digest, pointer)
+        return known
+
+    def note(self, fetch: Fetch, stored: Stored) -> None:
+        """Remember what this worker has stored; the catalog learns of it later."""
+        if len(self._own) >= _MAX_REMEMBERED:
+            self._own.clear()
+        self._own[stored.payload_digest] = Known(
+            fetch.visit.url, fetch.fetched_at, stored.payload_digest, stored.pointer
+        )
+
+    def close(self) -> None:
+        """Let go of the catalog."""
+        self._catalog.close()
+
+    def _vouched_for(self, fetch: Fetch) -> Known | None:
+        for earlier in self._catalog.history(fetch.visit.doc_id):
+            if earlier.pointer is not None and 200 <= earlier.status < 300:
+                return Known(
+                    fetch.visit.url, earlier.fetched_at, earlier.payload_digest, earlier.pointer
+                )
+        return None

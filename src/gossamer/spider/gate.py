@@ -1,0 +1,158 @@
+"""A look at the first bytes of each plain response before libcurl sees them.
+
+Theory of operation. libcurl is strict about heads where browsers are not. So when a request is about
+to go out, its transfer is told to take nothing in (`enter`), and the connection is watched instead
+(`settle`). Once the whole head has arrived, `_look` peeks at it and lets libcurl read; a head that must
+be mended, or is too long to be peeked at, goes through a relay. This costs no more than to read at
+once, because by then there is more to read. Responses under TLS cannot be looked at.
+"""
+
+import select
+import socket
+from functools import partial
+from typing import Final, Protocol
+
+import pycurl
+
+from gossamer.spider.loop import Loop
+from gossamer.spider.mend import Mended, Passed, inspect
+from gossamer.spider.relay import Relay
+from gossamer.spider.sockets import bytes_taken
+
+_FIRST_PEEK_BYTES: Final = 4_096
+# Well below what the system takes in for a connection that nobody reads.
+_LARGEST_PEEK_BYTES: Final = 32_768
+# How much may be looked at again and again while a head trickles in.
+_PATIENCE_BYTES: Final = 8_388_608
+_EDGES: Final = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLET", 0)
+
+
+class Held(Protocol):
+    """What the gate needs of a transfer."""
+
+    handle: pycurl.Curl
+    gate_descriptor: int
+    gate_peeked: int
+
+    def note_relay(self, relay: Relay) -> None:
+        """Remember that a relay reads the connection."""
+        ...
+
+    def note_mended(self, mended: Mended) -> None:
+        """Remember that libcurl sees another head than the server sent."""
+        ...
+
+    def note_wire_start(self, taken: int) -> None:
+        """Remember how many bytes of the connection came before this response."""
+        ...
+
+    def note_error(self, number: int) -> None:
+        """Remember an error that libcurl will not see, because looking consumed it."""
+        ...
+
+
+class Gate:
+    """Holds transfers back until their response can be looked at."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._entered: list[Held] = []
+        self._is_open = not hasattr(select, "EPOLLET")
+        # Only numbers: a socket object here follows whatever connection has the number at the time.
+        self._borrowed: dict[int, socket.socket] = {}
+        loop.on_settled = self.settle
+
+    def enter(self, transfer: Held) -> None:
+        """Hold back a transfer whose request is about to go out."""
+        if self._is_open:
+            return
+        transfer.handle.pause(pycurl.PAUSE_RECV)
+        self._entered.append(transfer)
+
+    def settle(self) -> None:
+        """Watch the connections of those whose request is out."""
+        if not self._entered:
+            return
+        sending = []
+        for transfer in self._entered:
+            descriptor = transfer.handle.getinfo(pycurl.ACTIVESOCKET)
+            if descriptor < 0 or self._loop.is_wanted(descriptor):
+                sending.append(transfer)
+                continue
+            transfer.gate_descriptor = descriptor
+            transfer.gate_peeked = 0
+            self._loop.tap(descriptor, _EDGES, partial(self._look, transfer))
+        self._entered = sending
+
+    def leave(self, transfer: Held) -> None:
+        """Forget a transfer that ended while it was held back."""
+        if transfer in self._entered:
+            self._entered.remove(transfer)
+        if transfer.gate_descriptor >= 0:
+            self._loop.untap(transfer.gate_descriptor)
+            transfer.gate_descriptor = -1
+
+    def close(self) -> None:
+        """Forget all sockets."""
+        for borrowed in self._borrowed.values():
+            borrowed.detach()
+        self._borrowed.clear()
+        self._entered.clear()
+
+    def _look(self, transfer: Held, _events: int) -> None:
+        descriptor = transfer.gate_descriptor
+        try:
+            found, seen = self._inspect(descriptor)
+            if found is None and self._has_ended(descriptor):
+                # What came between the two calls is there now; more will not come.
+                found, seen = self._inspect(descriptor)
+                found = found or Passed()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            transfer.note_error(error.errno or 0)
+            found, seen = Passed(), 0
+        if found is None and seen < _LARGEST_PEEK_BYTES and transfer.gate_peeked < _PATIENCE_BYTES:
+            transfer.gate_peeked += seen
+            return
+        self._loop.untap(descriptor)
+        transfer.gate_descriptor = -1
+        if isinstance(found, Passed):
+            if found.chunked:
+                transfer.note_wire_start(bytes_taken(self._borrow(descriptor)))
+            transfer.handle.pause(pycurl.PAUSE_CONT)
+        else:
+            self._relay(transfer, descriptor)
+
+    def _inspect(self, descriptor: int) -> tuple[Passed | Mended | None, int]:
+        data = self._peek(descriptor, _FIRST_PEEK_BYTES)
+        found = inspect(data) if data else Passed()
+        if found is None and len(data) == _FIRST_PEEK_BYTES:
+            data = self._peek(descriptor, _LARGEST_PEEK_BYTES)
+            found = inspect(data)
+        return found, len(data)
+
+    def _relay(self, transfer: Held, descriptor: int) -> None:
+        def let_read(mended: Mended | None) -> None:
+            if mended is not None:
+                transfer.note_mended(mended)
+            transfer.handle.pause(pycurl.PAUSE_CONT)
+
+        relay = Relay(self._loop, descriptor, let_read)
+        transfer.note_relay(relay)
+        relay.start()
+
+    def _has_ended(self, descriptor: int) -> bool:
+        poller = select.poll()
+        poller.register(descriptor, select.POLLRDHUP)
+        return bool(poller.poll(0))
+
+    def _peek(self, descriptor: int, size: int) -> bytes:
+        return self._borrow(descriptor).recv(size, socket.MSG_PEEK)
+
+    def _borrow(self, descriptor: int) -> socket.socket:
+        borrowed = self._borrowed.get(descriptor)
+        if borrowed is None:
+            borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=descriptor)
+            self._borrowed[descriptor] = borrowed
+        return borrowed
