@@ -470,8 +470,8 @@ class TestContents:
             [done(first, payload_digest=digest, pointer=pointer, fetched_at=NOW + 1)], NOW
         )
         catalog.commit([done(second, payload_digest=digest, pointer=pointer)], NOW)
-        assert (found := catalog.find_payload(digest)) is not None
-        assert found[:2] == (A, NOW + 1)
+        assert (earlier := catalog.find_payload(digest)) is not None
+        assert earlier[:2] == (A, NOW + 1)
         assert catalog.find_payload("md5:other") is None
 
     def test_how_far_archive_files_are_good_is_known(self, catalog):

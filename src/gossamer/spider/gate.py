@@ -1,10 +1,11 @@
 """A look at the first bytes of each plain response before libcurl sees them.
 
-Theory of operation. libcurl is strict about heads where browsers are not. So when a request is about
-to go out, its transfer is told to take nothing in (`enter`), and the connection is watched instead
-(`settle`). Once the whole head has arrived, `_look` peeks at it and lets libcurl read; a head that must
-be mended, or is too long to be peeked at, goes through a relay. This costs no more than to read at
-once, because by then there is more to read. Responses under TLS cannot be looked at.
+Theory of operation. libcurl is strict about heads where browsers are not. So when a request is
+about to go out, its transfer is told to take nothing in (`enter`), and the connection is watched
+instead (`settle`). Once the whole head has arrived, `_look` peeks at it and lets libcurl read; a
+head that must be mended, or is too long to be peeked at, goes through a relay. This costs no more
+than to read at once, because by then there is more to read. Responses under TLS cannot be looked
+at.
 """
 
 import select

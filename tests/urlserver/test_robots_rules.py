@@ -1,0 +1,124 @@
+"""Which lines of a robots.txt concern us, and what they allow (RFC 9309, 2.2)."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from jwm.robotstxt.googlebot import RobotsMatcher
+
+from gossamer.urlserver.robots_rules import RuleSet
+
+
+def allows(text: str | bytes, path: str) -> bool:
+    body = text.encode() if isinstance(text, str) else text
+    return RuleSet(body, "gossamer").allows(path)
+
+
+@pytest.mark.req("S1.7")
+@pytest.mark.parametrize(
+    ("text", "path", "allowed"),
+    [
+        ("User-agent: *\nDisallow: /a", "/a/b", False),
+        ("User-agent: *\nDisallow: /a", "/b", True),
+        # The rule with the most octets wins, allow wins a tie, order does not matter (2.2.2).
+        ("User-agent: *\nDisallow: /a/b\nAllow: /a", "/a/b/c", False),
+        ("User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b/c", True),
+        ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", True),
+        # A group that names us makes the one for everybody void (2.2.1).
+        ("User-agent: *\nDisallow: /\n\nUser-agent: gossamer\nDisallow: /x", "/y", True),
+        ("User-agent: GOSSAMER/2.0\nDisallow: /x", "/x", False),
+        ("User-agent: gossamerbot\nDisallow: /x", "/x", True),
+        # All groups that name us are one.
+        ("User-agent: gossamer\nDisallow: /x\n\nUser-agent: gossamer\nDisallow: /y", "/y", False),
+        ("User-agent: a\nUser-agent: gossamer\nDisallow: /x", "/x", False),
+        # Special characters (2.2.3).
+        ("User-agent: *\nDisallow: /*.php$", "/a/b.php", False),
+        ("User-agent: *\nDisallow: /*.php$", "/a/b.php?x", True),
+        ("User-agent: *\nDisallow: *x", "/abx", False),
+        ("User-agent: *\nDisallow: /a # comment", "/a", False),
+        ("User-agent: *\nDisallow: /a\nAllow: /a/index.html", "/a/", True),
+        # What sites write.
+        ("user agent: *\ndisalow /a", "/a", False),
+        ("\ufeffUser-agent: *\nDisallow: /a", "/a", False),
+        ("User-agent: *\rDisallow: /a\r", "/a", False),
+        ("User-agent: *\r\nDisallow: /a\r\n", "/a", False),
+        (b"\xff\xfe\x00\x01binary\x00", "/a", True),
+        ("<html><body>404 not found</body></html>", "/a", True),
+        ("", "/a", True),
+        ("Disallow: /a", "/a", True),
+        ("User-agent: *\nDisallow:", "/a", True),
+        ("User-agent: *\nDisallow: /a\x00b", "/a", False),
+        # Escapes: written as octets or not, they are the same path (2.2.2).
+        ("User-agent: *\nDisallow: /caf\u00e9", "/caf%C3%A9", False),
+        (b"User-agent: *\nDisallow: /caf\xe9", "/caf%E9", False),
+        ("User-agent: *\nDisallow: /%e3%83%84", "/%E3%83%84", False),
+        ("User-agent: *\nDisallow: /%aa", "/%aa", False),
+        ("User-agent: *\nDisallow: /foo/%62%61%7A", "/foo/baz", False),
+        ("User-agent: *\nDisallow: /foo/baz", "/foo/%62%61%7A", False),
+        ("User-agent: *\nDisallow: /~joe", "/%7Ejoe", False),
+        ("User-agent: *\nDisallow: /a%2Fb", "/a/b", True),
+    ],
+)
+def test_rules(text, path, allowed):
+    assert allows(text, path) is allowed
+
+
+patterns = st.text(alphabet="ab/*$?.%7", max_size=8).map(lambda text: "/" + text)
+lines = st.one_of(
+    st.sampled_from(
+        [
+            "User-agent: *",
+            "User-agent: gossamer",
+            "User-agent: other",
+            "Crawl-delay: 2",
+            "Sitemap: http://a/s",
+            "",
+            "nonsense",
+            "Allow: /a/index.html",
+        ]
+    ),
+    st.tuples(st.sampled_from(["Allow", "Disallow"]), patterns).map(": ".join),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(lines, max_size=14), st.text(alphabet="ab/?.7", max_size=8))
+@example(["User-agent: *", "Disallow: /", "Allow: /a/index.html"], "a/")
+def test_the_verdict_is_that_of_googles_matcher_on_the_whole_file(written, path):
+    """Picking the lines that could match never changes what the matcher says."""
+    body = "\n".join(written)
+    # Escapes of unreserved characters are read in two ways by us, on purpose.
+    body = body.replace("%7", "7")
+    whole = RobotsMatcher().OneAgentAllowedByRobots(body, "gossamer", "http://h/" + path)
+    assert allows(body, "/" + path) is whole
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=300), st.text(max_size=20))
+def test_no_bytes_are_too_strange(body, path):
+    rules = RuleSet(b"User-agent: *\n" + body, "gossamer")
+    assert rules.allows("/" + path.replace("\udc80", "")) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "delay"),
+    [
+        ("User-agent: *\nCrawl-delay: 2.5", 2.5),
+        ("User-agent: *\nCrawl-delay: 9\nUser-agent: gossamer\nCrawl-delay: 1", 9.0),
+        ("User-agent: *\nCrawl-delay: 9\nDisallow: /x\nUser-agent: gossamer\nCrawl-delay: 1", 1.0),
+        ("User-agent: other\nCrawl-delay: 9", 0.0),
+        ("User-agent: *\nCrawl-delay: soon", 0.0),
+        ("User-agent: *\nCrawl-delay: -3", 0.0),
+        ("User-agent: *\nCrawl-delay: nan", 0.0),
+        ("User-agent: *\nCrawl-delay: inf", 0.0),
+        ("Crawl-delay: 5", 0.0),
+    ],
+)
+def test_crawl_delay_is_that_of_our_group(text, delay):
+    assert RuleSet(text.encode(), "gossamer").crawl_delay == delay
+
+
+def test_sitemaps_belong_to_no_group_and_are_bounded():
+    text = "Sitemap: http://a/1\nUser-agent: other\nDisallow: /\nsitemap: /two.xml\n"
+    assert RuleSet(text.encode(), "gossamer").sitemaps == ("http://a/1", "/two.xml")
+    many = "".join(f"Sitemap: http://a/{number}\n" for number in range(5_000))
+    assert len(RuleSet(many.encode(), "gossamer").sitemaps) == 1_000
