@@ -6,7 +6,7 @@ docs/reference/exit-codes.md is the table for people.
 
 
 class GossamerError(Exception):
-    """The family of all errors gossamer raises on purpose; its text is shown to the user as it is."""
+    """The family of errors raised on purpose; the text is shown to the user as it is."""
 
     exit_code = 1
 

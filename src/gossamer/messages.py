@@ -1,7 +1,7 @@
 """What passes between the rooms: Due -> Visit -> Fetch -> Document -> Page -> Findings.
 
-A room takes one kind and gives the next, and never changes what it was handed. What crosses a process
-boundary is `array_like` (small and fast as msgpack): Visit, Done, Found, Findings.
+A room takes one kind and gives the next, and never changes what it was handed. What crosses a
+process boundary is `array_like` (small and fast as msgpack): Visit, Done, Found, Findings.
 """
 
 from enum import IntEnum
@@ -136,7 +136,7 @@ class Link(Struct, frozen=True, array_like=True, gc=False):
 
     url: str
     kind: str
-    """`a`, `frame`, `canonical`, `refresh`, `sitemap` …, or an asset kind: img, css, js, video, …"""
+    """`a`, `frame`, `canonical`, `sitemap` …, or an asset kind: img, css, js, video …"""
     nofollow: bool = False
 
 

@@ -1,7 +1,8 @@
 """The closed list of what can become of a URL, and the rule for each entry.
 
-Every fetch ends in exactly one outcome. The number of an outcome is stored in catalogs: never change or
-reuse one, only append. `RULES` is the table *kind of failure -> wait, tries, effect on the host*.
+Every fetch ends in exactly one outcome. The number of an outcome is stored in catalogs: never
+change or reuse one, only append. `RULES` is the table *kind of failure -> wait, tries, effect on
+the host*.
 """
 
 from enum import IntEnum
@@ -83,7 +84,7 @@ class Outcome(IntEnum):
 
 
 class Wait(IntEnum):
-    """Kinds of waiting; the seconds are settings (`[urlserver]` retry_soon_seconds, retry_back_off_seconds)."""
+    """Kinds of waiting; how many seconds they are is a setting of the URL server."""
 
     NONE = 0
     SOON = 1
@@ -109,9 +110,9 @@ FOREVER: Final = 1_000_000
 _SOON: Final = Wait.SOON
 _BACK_OFF: Final = Wait.BACK_OFF
 
-# Outcomes that a long wait might cure (TLS, protocol faults, unknown names) are final within one crawl;
-# `crawl --recrawl` tries them again when their next fetch is due.
-RULES: Final[dict[Outcome, Rule]] = {
+# Outcomes that a long wait might cure (TLS, protocol faults, unknown names) are final within one
+# crawl; `crawl --recrawl` tries them again when their next fetch is due.
+RULES: Final[dict[int, Rule]] = {
     Outcome.OK: Rule(State.DONE),
     Outcome.OK_PARTIAL: Rule(State.DONE),
     Outcome.NOT_MODIFIED: Rule(State.DONE),
@@ -210,7 +211,7 @@ def outcome_named(name: str) -> Outcome:
 
 
 def wait_before_try(
-    outcome: Outcome, tries: int, soon_seconds: float, back_off_seconds: float
+    outcome: int, tries: int, soon_seconds: float, back_off_seconds: float
 ) -> float | None:
     """Return the seconds to wait after `tries` tries ended in `outcome`; None when it is final."""
     rule = RULES[outcome]

@@ -14,7 +14,6 @@ from pathlib import Path
 from gossamer.fakeweb.log import Log
 from gossamer.fakeweb.process import FakeWeb
 
-
 RunGossamer = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -45,7 +44,11 @@ def command(web: FakeWeb, workspace: Path, *flags: str) -> list[str]:
 def crawl(web: FakeWeb, workspace: Path, *flags: str, timeout: float = 300.0) -> str:
     """Run a crawl to its end; fail unless it says that it is finished."""
     result = subprocess.run(
-        command(web, workspace, *flags), capture_output=True, text=True, timeout=timeout
+        command(web, workspace, *flags),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
     )
     assert result.returncode == 0, (result.returncode, result.stdout, result.stderr)
     return result.stderr

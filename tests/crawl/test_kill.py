@@ -40,7 +40,7 @@ def excuses(log: Log, kills: list[tuple[float, float]]) -> list[range]:
 
 
 def unexcused(between: list[range], kills: int, most_each: int) -> int:
-    """Return how many repetitions are left when each kill may be the cause of `most_each` of them."""
+    """Return how many repetitions are left when each kill may have caused `most_each`."""
     waiting = sorted(between, key=lambda guilty: (guilty.stop, guilty.start))
     for kill in range(kills):
         mine = [guilty for guilty in waiting if kill in guilty][:most_each]

@@ -62,7 +62,7 @@ def test_findings_of_a_visit_that_was_taken_back_are_refused():
     st.integers(0, 6),
 )
 def test_counts_stay_true_in_any_order_of_events(events: list[tuple[str, int]], max_pages: int):
-    """In flight never exceeds the concurrency when orders respect the credit, and nothing goes negative."""
+    """Orders that respect the credit keep every limit, and nothing goes negative."""
     ledger = Ledger(concurrency=3, max_uncommitted=6, max_pages=max_pages, pages=0)
     fresh = 100
     names: dict[int, int] = {}

@@ -1,8 +1,8 @@
 import pytest
 
-from gossamer.crawl.link import Link, Tag, decode_findings, decode_orders, frame, link_pair
+from gossamer.crawl.link import Link, Report, Tag, decode_orders, decode_report, frame, link_pair
 from gossamer.errors import ProtocolError
-from gossamer.messages import Findings, Found, Pointer, Visit
+from gossamer.messages import Done, Findings, Found, Pointer, Visit
 
 
 @pytest.fixture
@@ -30,10 +30,11 @@ def test_findings_survive_the_way_back(ends):
     findings = Findings(
         1, 2, 1, 200, 1.5, 30, checksum=b"c" * 16, pointer=Pointer("f", 1, 2), found=(found,)
     )
-    far.send(Tag.FINDINGS, [findings])
+    report = Report([Done(2, 1, 200, 1.5)], [findings])
+    far.send(Tag.REPORT, report)
     ((tag, payload),) = near.receive()
-    assert tag is Tag.FINDINGS
-    assert decode_findings(payload) == [findings]
+    assert tag is Tag.REPORT
+    assert decode_report(payload) == report
 
 
 def test_what_the_socket_does_not_take_waits_and_is_sent_later(ends):

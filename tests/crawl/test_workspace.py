@@ -22,9 +22,10 @@ def test_a_second_process_is_refused_and_told_who_is_in_it(tmp_path: Path):
 
 def test_the_lock_dies_with_its_process(tmp_path: Path):
     code = (
-        "import sys, time; from pathlib import Path; from gossamer.crawl.workspace import Workspace;"
-        "from gossamer.clock import SystemClock;"
-        "Workspace(Path(sys.argv[1])).lock(SystemClock()); print('locked', flush=True); time.sleep(60)"
+        "import sys, time; from pathlib import Path; from gossamer.clock import SystemClock;"
+        "from gossamer.crawl.workspace import Workspace;"
+        "Workspace(Path(sys.argv[1])).lock(SystemClock());"
+        "print('locked', flush=True); time.sleep(60)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path / "w")], stdout=subprocess.PIPE

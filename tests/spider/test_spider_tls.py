@@ -269,6 +269,29 @@ def test_an_end_without_close_notify(
     assert (fetch.outcome, fetch.body) == (expected, b"hello"), fetch.detail
 
 
+def test_a_handle_that_was_held_back_is_free_again(
+    authority: trustme.CA, ca_file: str, make_spider: MakeSpider
+) -> None:
+    """What a plain response that never came leaves behind must not hold back the next visit."""
+
+    def hang(connection: Connection) -> bool:
+        connection.hang()
+        return False
+
+    spider = make_spider(**QUICK, ca_file=ca_file)
+    context = context_for(authority.issue_cert("good.example"))
+    with (
+        RawServer({"": hang, "x": page(b"plain")}) as plain,
+        RawServer({"": page(b"secret")}, context) as secure,
+    ):
+        for _ in range(2):
+            silent = fetch_one(spider, f"http://good.example:{plain.port}/")
+            assert silent.outcome is Outcome.NET_TIMEOUT_HEADERS
+            spoken = fetch_one(spider, f"https://good.example:{secure.port}/")
+            assert spoken.body == b"secret"
+            assert fetch_one(spider, f"http://good.example:{plain.port}/x").body == b"plain"
+
+
 @pytest.fixture
 def nginx(authority: trustme.CA, tmp_path: Path) -> Iterator[int]:
     program = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")

@@ -39,7 +39,9 @@ def test_a_file_that_was_read_is_obeyed_for_a_day():
     assert rules.allows("/yes")
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>nothing here</html>", b"\x00\x01\x02", b"User-agent: *\n"])
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>nothing here</html>", b"\x00\x01\x02", b"User-agent: *\n"]
+)
 def test_a_file_without_rules_allows_everything(body):
     rules = judged(RobotsAnswer(Outcome.OK, status=200, body=body))
     assert rules.state is RobotsState.ALLOW_ALL
@@ -117,7 +119,9 @@ def test_an_earlier_copy_goes_on_to_count_while_the_file_cannot_be_read():
 
 def test_a_file_that_was_missing_is_no_copy():
     """Nothing was read then, so nothing can stand in for what cannot be read now."""
-    assert judged(status(500), earlier=judged(status(404)), now=_DAY).state is RobotsState.UNREACHABLE
+    assert (
+        judged(status(500), earlier=judged(status(404)), now=_DAY).state is RobotsState.UNREACHABLE
+    )
 
 
 def test_retries_wait_longer_each_time_up_to_a_day():
@@ -157,7 +161,9 @@ def test_only_the_first_512_kib_count_and_the_cut_line_is_dropped():
     assert not rules.allows(f"/x{whole:07d}")
     assert rules.allows(f"/x{whole + 1:07d}")
     assert str(len(many[:limit].rpartition(b"\n")[0]) + 1) in rules.detail
-    cut = judged(RobotsAnswer(Outcome.BODY_TOO_LARGE, 200, b"User-agent: *\nDisallow: /a\nDisallow: /"))
+    cut = judged(
+        RobotsAnswer(Outcome.BODY_TOO_LARGE, 200, b"User-agent: *\nDisallow: /a\nDisallow: /")
+    )
     assert not cut.allows("/a")
     assert cut.allows("/b")
 
@@ -204,4 +210,6 @@ def test_a_redirect_is_followed_five_times():
     answer = RobotsAnswer(Outcome.OK, status=308, location="/x")
     assert redirect_target("http://a.test/robots.txt", answer, MAX_HOPS - 1) is not None
     assert redirect_target("http://a.test/robots.txt", answer, MAX_HOPS) is None
-    assert redirect_target("http://a.test/r", RobotsAnswer(Outcome.OK, 200, location="/x"), 0) is None
+    assert (
+        redirect_target("http://a.test/r", RobotsAnswer(Outcome.OK, 200, location="/x"), 0) is None
+    )

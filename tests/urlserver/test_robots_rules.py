@@ -103,7 +103,7 @@ def test_no_bytes_are_too_strange(body, path):
     ("text", "delay"),
     [
         ("User-agent: *\nCrawl-delay: 2.5", 2.5),
-        ("User-agent: *\nCrawl-delay: 9\nUser-agent: gossamer\nCrawl-delay: 1", 9.0),
+        ("User-agent: *\nCrawl-delay: 9\nUser-agent: gossamer\nCrawl-delay: 1", 1.0),
         ("User-agent: *\nCrawl-delay: 9\nDisallow: /x\nUser-agent: gossamer\nCrawl-delay: 1", 1.0),
         ("User-agent: other\nCrawl-delay: 9", 0.0),
         ("User-agent: *\nCrawl-delay: soon", 0.0),

@@ -150,6 +150,16 @@ def test_hosts_on_one_address_share_its_gap_and_its_limit():
     assert len(limited.orders(9.0, 10)) == 1
 
 
+@pytest.mark.req("S1.6")
+def test_an_address_may_be_limited_more_than_its_host():
+    server = make(host_concurrent=4, address_concurrent=2)
+    offer(server, dues("a.test", 9), 0.0)
+    first = server.orders(0.0, 10)
+    assert len(first) == 2
+    finish(server, first[0], 1.0)
+    assert len(server.orders(1.0, 10)) == 1
+
+
 def test_without_gaps_nobody_waits_for_starts():
     server = make(host_concurrent=16, address_concurrent=16)
     offer(server, dues("a.test", 40), 0.0)

@@ -281,3 +281,12 @@ def test_a_robots_fetch_is_tried_at_the_next_address_first():
     server.orders(1.0, 10)
     (errand,) = server.needs(1.0)
     assert errand.address == "10.0.0.2"
+
+
+def test_a_stored_robots_txt_does_not_replace_one_that_was_fetched_since():
+    server = make()
+    errand = first_errand(server, dues("a.test", 1))
+    server.robots_answer(errand.authority, rules("User-agent: *\nDisallow: /"), 0.0)
+    server.restore_robots("http://a.test", NO_ROBOTS, age_seconds=100.0, now=1.0)
+    assert server.orders(1.0, 10) == []
+    assert [each.outcome for each in server.verdicts(1.0)] == [Outcome.POLICY_ROBOTS]

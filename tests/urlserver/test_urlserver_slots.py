@@ -7,6 +7,7 @@ from urlserver_setup import due, dues, finish, make, offer
 
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.urlserver.slots import SlotTable
+from gossamer.urlserver.urlserver import Resolution
 
 
 @pytest.mark.req("S1.1", "S1.2", "S1.3", "S1.5")
@@ -63,6 +64,24 @@ def test_what_does_not_fit_in_a_full_queue_waits_among_the_leftovers():
         seen.append(visit.url)
         finish(server, visit, float(now))
     assert seen == [f"http://a.test/{page}" for page in range(5)]
+    assert server.empty
+
+
+@pytest.mark.req("S1.18")
+def test_a_host_whose_urls_are_all_left_over_is_not_forgotten(monkeypatch):
+    server = make(queue_count=1, host_concurrent=1)
+    offer(server, [*dues("a.test", 1), *dues("b.test", 1)], 1.0)
+    monkeypatch.setattr(server._hosts, "_max_idle", 0)
+    server.resolved("b.test", Resolution(("10.0.0.2",), 1e9), 1.0)
+    (visit,) = server.orders(1.0, 10)
+    finish(server, visit, 2.0)
+    offer(server, dues("b.test", 1), 2.0)
+    seen = 0
+    for now in (2.0, 3.0):
+        (visit,) = server.orders(now, 10)
+        finish(server, visit, now)
+        seen += 1
+    assert seen == 2
     assert server.empty
 
 
@@ -169,7 +188,8 @@ def test_hosts_that_share_an_address_with_too_many_urls_are_rejected_in_the_next
     refill = server.wants(1.0)
     assert refill.reject_hosts == {"a.test", "b.test"}
     assert refill.reject_addresses == {"10.0.0.1"}
-    assert server.wants(5.0).reject_hosts == frozenset()
+    refill = server.wants(5.0)
+    assert (refill.reject_hosts, refill.reject_addresses) == (frozenset(), frozenset())
 
 
 @pytest.mark.req("S1.21", "S1.23")

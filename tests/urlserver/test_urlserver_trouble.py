@@ -206,3 +206,38 @@ def test_memory_of_idle_hosts_is_bounded_but_held_ones_are_kept(monkeypatch):
     offer(server, dues("held.test", 1), 200.0)
     assert server.orders(200.0, 10) == []
     assert len(server.returned(200.0)) == 1
+
+
+def test_a_death_is_remembered_for_the_longest_hold_and_ended_by_a_success():
+    server = make(host_concurrent=1, retry_back_off_seconds=1.0, max_back_off_seconds=100.0)
+    offer(server, [due("https://a.test/1")], 0.0)
+    (visit,) = server.orders(0.0, 10)
+    finish(server, visit, 0.0, Outcome.TLS_EXPIRED)
+    offer(server, [due("https://a.test/2")], 50.0)
+    assert server.orders(50.0, 10) == []
+    assert [each.outcome for each in server.verdicts(50.0)] == [Outcome.TLS_EXPIRED]
+    offer(server, [due("https://a.test/3")], 100.0)
+    (visit,) = server.orders(100.0, 10)
+    finish(server, visit, 100.0, Outcome.TLS_EXPIRED)
+    offer(server, [due("http://a.test/plain")], 110.0)
+    (visit,) = server.orders(110.0, 10)
+    finish(server, visit, 111.0)
+    offer(server, [due("https://a.test/4")], 112.0)
+    assert len(server.orders(112.0, 10)) == 1
+
+
+def test_the_ready_heap_does_not_grow_with_the_number_of_requests():
+    """A host that waits long on an address leaves no trace for each request of its neighbour."""
+    server = make(host_concurrent=1, retry_back_off_seconds=50.0)
+    offer(server, [*dues("slow.test", 2), *dues("fast.test", 1)], 0.0)
+    now = 0.0
+    for visit in server.orders(now, 10):
+        outcome = Outcome.HTTP_429 if "slow" in visit.url else Outcome.OK
+        finish(server, visit, now, outcome)
+    for _ in range(1_000):
+        now += 0.01
+        offer(server, dues("fast.test", 1), now)
+        (visit,) = server.orders(now, 10)
+        finish(server, visit, now)
+    assert len(server._ready._heap) < 200
+    assert server.wake_at(now) == pytest.approx(50.0)

@@ -1,4 +1,4 @@
-"""A UrlServer that knows names and robots.txt of the hosts a test uses, and short ways to drive it."""
+"""A UrlServer that knows the hosts a test uses, and short ways to drive it."""
 
 from itertools import count
 

@@ -1,10 +1,10 @@
-"""A simulated web, catalog and spider around a real UrlServer, with a log of what really went out when."""
+"""A simulated web, catalog and spider around a real UrlServer, with a log of what went out when."""
 
 import heapq
 import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.messages import Done, Due
@@ -240,7 +240,7 @@ def closest_starts(log: list[Sent], by: str) -> dict[str, float]:
     for entry in log:
         starts[getattr(entry, by)].append(entry.at)
     return {
-        key: min((b - a for a, b in zip(times, times[1:], strict=False)), default=float("inf"))
+        key: min((b - a for a, b in pairwise(times)), default=float("inf"))
         for key, moments in starts.items()
         for times in [sorted(moments)]
     }

@@ -1,7 +1,8 @@
 """The trap rules that need a memory, as the gate through which new URLs enter the catalog.
 
-They are asked by the catalog itself, inside the transaction, because only there is it known which URLs are new:
-to count a URL again that was known already would quarantine honest sites after a few restarts.
+They are asked by the catalog itself, inside the transaction, because only there is it known which
+URLs are new: to count a URL again that was known already would quarantine honest sites after a
+few restarts.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,9 @@
 """The Python interface: `async for page in gossamer.crawl(...)`.
 
-The crawl runs in a thread of its own with its own workers, so it does not mind an event loop that is busy,
-and a second crawl in the same process does not mind the first. A page is handed over only after it is durable:
-it is read back from the archive, so nothing is shown that a crash could take away.
+The crawl runs in a thread of its own with its own workers, so it does not mind an event loop that
+is busy, and a second crawl in the same process does not mind the first. A page is handed over
+only after it is durable: it is read back from the archive, so nothing is shown that a crash could
+take away.
 """
 
 import asyncio
@@ -50,8 +51,9 @@ async def crawl(
 ) -> AsyncGenerator[VisitedPage, None]:
     """Crawl from these URLs and yield each page once it is safely stored.
 
-    Without a `directory` the workspace is temporary. Leaving the loop early stops the crawl. A crawl that
-    stops while work remains (hosts that do not answer, a full disk) raises after the last page.
+    Without a `directory` the workspace is temporary. Leaving the loop early stops the crawl. A
+    crawl that stops while work remains (hosts that do not answer, a full disk) raises after the
+    last page.
     """
     overrides = _overrides(
         {

@@ -1,7 +1,7 @@
 """What the archive holds already, so that a payload is stored once and repeated by reference.
 
-A worker knows what it has stored itself lately; what other workers and earlier runs have stored, the catalog
-knows, which a worker reads and never writes.
+A worker knows what it has stored itself lately; what other workers and earlier runs have stored,
+the catalog knows, which a worker reads and never writes.
 """
 
 from typing import Final

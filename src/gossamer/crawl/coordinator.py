@@ -7,9 +7,10 @@ Theory of operation. Each turn of the loop
   4. sends out the orders that politeness allows and credit covers,
   5. hands findings to the writer, one transaction at a time,
   6. waits for sockets, and takes in what workers, DNS and robots.txt fetches say.
-Invariants: a URL is leased in the catalog before it enters the URL server; an order is in the ledger from
-dispatch until its findings are committed, released or given up; nothing is forgotten in between. Only this
-thread touches the URL server, the ledger and the crew; only the writer's thread touches the catalog.
+Invariants: a URL is leased in the catalog before it enters the URL server; an order is in the
+ledger from dispatch until its findings are committed, released or given up; nothing is forgotten
+in between. Only this thread touches the URL server, the ledger and the crew; only the writer's
+thread touches the catalog.
 """
 
 from collections.abc import Callable, Sequence
@@ -184,7 +185,8 @@ class Coordinator:
         self._urlserver.offer(batch, now)
         if not batch:
             wait = 3600.0 if next_due_at is None else next_due_at - self._clock.time()
-            # Due now, and yet nothing came: the hosts with work were rejected because their queues are full.
+            # Due now, and yet nothing came: the hosts with work were rejected because their
+            # queues are full.
             self._dry_until = now + min(max(wait, _FULL_SECONDS), 3600.0)
 
     # ------------------------------------------------- urlserver -> spider (orders)
@@ -209,32 +211,31 @@ class Coordinator:
         visits = self._urlserver.orders(now, self._ledger.credit())
         if not visits:
             return
+        load = {worker: self._ledger.load(worker) for worker in workers}
         per_worker: dict[int, list[Visit]] = {}
         for visit in visits:
-            worker = self._choose(workers, visit)
+            worker = self._choose(workers, load, visit)
+            load[worker] += 1
             self._ledger.ordered(visit.trans_id, self._urlserver.due_of(visit.trans_id), worker)
             per_worker.setdefault(worker, []).append(visit)
         for worker, batch in per_worker.items():
             self._crew.dispatch(worker, batch)
 
-    def _choose(self, workers: Sequence[int], visit: Visit) -> int:
+    def _choose(self, workers: Sequence[int], load: dict[int, int], visit: Visit) -> int:
         """Keep a host with one worker, whose connections to it are open, unless it is too busy."""
-        if len(workers) == 1:
-            return workers[0]
         home = workers[hash(visit.address) % len(workers)]
-        idlest = min(workers, key=self._ledger.load)
-        fair_share = self._settings.crawl.concurrency // (2 * len(workers))
-        return home if self._ledger.load(home) < self._ledger.load(idlest) + fair_share else idlest
+        idlest = min(load.values())
+        if load[home] < idlest + self._settings.crawl.concurrency // (2 * len(workers)):
+            return home
+        return min(load, key=load.__getitem__)
 
     # -------------------------------------------------- spider -> catalog (findings)
 
     def _hear(self, worker: int, tag: Tag, payload: Any, now: float) -> None:
         del worker
-        if tag is Tag.DONE:
-            for done in payload:
-                self._done(done, now)
-        elif tag is Tag.FINDINGS:
-            self._take(payload, now)
+        if tag is Tag.REPORT:
+            self._done(payload.done, now)
+            self._take(payload.findings, now)
         elif tag is Tag.STARTED:
             for trans_id, sent_at in payload:
                 self._urlserver.started(trans_id, sent_at)
@@ -246,9 +247,10 @@ class Coordinator:
         elif tag is Tag.CANCELLED:
             self._give_back(self._ledger.by_document(payload))
 
-    def _done(self, done: Done, now: float) -> None:
-        self._ledger.transferred(done.trans_id)
-        self._urlserver.done(done, now)
+    def _done(self, batch: Sequence[Done], now: float) -> None:
+        for done in batch:
+            self._ledger.transferred(done.trans_id)
+            self._urlserver.done(done, now)
 
     def _take(self, batch: Sequence[Findings], now: float) -> None:
         if not self._findings:
@@ -315,7 +317,7 @@ class Coordinator:
     # ----------------------------------------------------------- what goes wrong
 
     def _bury(self, worker: int, doc_id: int | None, now: float) -> None:
-        """A worker died: what it had not reported is pending again; a page that kills twice is out."""
+        """A worker died: what it had not reported is due again; a page that kills twice is out."""
         orders = self._ledger.of_worker(worker)
         # Orders that are on the wire are still in the URL server's hands; transferred ones are not.
         on_the_wire = [trans_id for trans_id, out in orders.items() if not out.transferred]
@@ -347,8 +349,8 @@ class Coordinator:
         self._write(judge, then)
 
     def _void(self, void: Void, now: float) -> None:
-        """A worker's archive refused: nothing was acknowledged, so the URLs are simply due again."""
-        del now
+        """The archive refused: nothing was acknowledged, so the URLs are simply due again."""
+        self._done(void.done, now)
         self._give_back(self._ledger.by_document(void.doc_ids))
         self._pause("disk" if void.disk_full else "archive", void.detail)
 
@@ -439,7 +441,7 @@ class Coordinator:
         )
 
     def _add_sitemaps(self) -> None:
-        """Enter the sitemaps that robots.txt files name; what they list must be in scope, they need not."""
+        """Enter the sitemaps that robots.txt files name; only what they list must be in scope."""
         named = self._robots.sitemaps()
         if not named or not self._settings.crawl.sitemaps:
             return
@@ -493,7 +495,7 @@ class Coordinator:
         return min(times)
 
     def _wind_down(self, stop: Stop) -> None:
-        """Order nothing more; finish what is on the wire, keep what was fetched, return the rest."""
+        """Order nothing more; keep what was fetched, return the rest."""
         deadline = self._clock.monotonic() + (0.0 if stop.at_once else _GRACE_SECONDS)
         self._listen_until(deadline, lambda: self._ledger.in_flight == 0)
         self._crew.stop()

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -13,24 +13,24 @@ from gossamer.crawl.link import (
     Assignment,
     Link,
     Tag,
-    decode_done,
-    decode_findings,
     decode_ids,
+    decode_report,
     decode_started,
     decode_void,
     link_pair,
 )
 from gossamer.crawl.watch import Watch
-from gossamer.crawl.worker import Worker
 from gossamer.messages import Fetch, Visit
+
+if TYPE_CHECKING:
+    from gossamer.crawl.worker import Worker
 
 Message = tuple[int, Tag, Any]
 
 _DECODE: Final[dict[Tag, Callable[[bytes], Any]]] = {
-    Tag.DONE: decode_done,
     Tag.STARTED: decode_started,
     Tag.WORKING: decode_ids,
-    Tag.FINDINGS: decode_findings,
+    Tag.REPORT: decode_report,
     Tag.VOID: decode_void,
     Tag.CANCELLED: decode_ids,
     Tag.READY: msgspec.msgpack.decode,
@@ -57,7 +57,7 @@ class Crew(Protocol):
         ...
 
     def died(self) -> list[tuple[int, int | None]]:
-        """Return workers that have ended, each once, with the document it was parsing; replace them."""
+        """Return workers that have ended, each once, with what it was parsing; replace them."""
         ...
 
     def overdue(self, now: float, seconds: float) -> list[int]:
@@ -88,7 +88,7 @@ class Crew(Protocol):
 class LocalCrew:
     """One worker inside this process (`--workers 0`): simple to debug, and what tests use."""
 
-    def __init__(self, make_worker: Callable[[Callable[[Tag, object], None]], Worker]) -> None:
+    def __init__(self, make_worker: "Callable[[Callable[[Tag, object], None]], Worker]") -> None:
         self._inbox: list[Message] = []
         self._worker = make_worker(lambda tag, payload: self._inbox.append((0, tag, payload)))
         self._running = True
@@ -141,7 +141,7 @@ class LocalCrew:
         self._running = False
 
     def process_ids(self) -> list[int]:
-        """This process counts itself."""
+        """Return none: the process counts itself."""
         return []
 
 
@@ -217,7 +217,7 @@ class ProcessCrew:
         del fetches
 
     def died(self) -> list[tuple[int, int | None]]:
-        """Reap workers whose link has closed; put new ones in their places unless we are stopping."""
+        """Reap workers whose link has closed; replace them unless we are stopping."""
         deaths: list[tuple[int, int | None]] = []
         for number, member in enumerate(self._members):
             if number in self._gone or not member.link.closed:

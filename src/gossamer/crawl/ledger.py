@@ -1,8 +1,8 @@
 """The account of what is out: ordered, transferred, reported, committed.
 
-A visit is *in flight* from its order until DONE, and *uncommitted* from its order until the transaction with
-its findings. Both are bounded: the first is the concurrency the user asked for; the second is what a crash
-may cost in fetches done again.
+A visit is *in flight* from its order until DONE, and *uncommitted* from its order until the
+transaction with its findings. Both are bounded: the first is the concurrency the user asked for;
+the second is what a crash may cost in fetches done again.
 """
 
 from collections.abc import Iterable

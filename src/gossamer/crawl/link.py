@@ -1,13 +1,14 @@
 """The link between the coordinator and a worker: frames of msgpack over a socket pair.
 
-A frame is a 4-byte length, a one-byte tag and a payload. The coordinator's end never blocks (what the socket
-does not take waits in a buffer); the worker's end may block on sending, because the coordinator always reads.
+A frame is a 4-byte length, a one-byte tag and a payload. The coordinator's end never blocks (what
+the socket does not take waits in a buffer); the worker's end may block on sending, because the
+coordinator always reads.
 """
 
 import socket
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -28,10 +29,9 @@ class Tag(IntEnum):
     POLICY = 3  # to the worker: the address policy, serialised
     STOP = 4  # to the worker: finish what is stored, cancel what is open, end
     READY = 10  # from the worker: nothing
-    DONE = 11  # from the worker: list[Done]
     STARTED = 12  # from the worker: list[(trans_id, sent_at)]
     WORKING = 13  # from the worker: list[trans_id]
-    FINDINGS = 14  # from the worker: list[Findings]; their bytes are on disk
+    REPORT = 14  # from the worker: Report
     VOID = 15  # from the worker: Void; these could not be kept
     CANCELLED = 16  # from the worker: list[doc_id] that were open when STOP came
 
@@ -49,19 +49,25 @@ class Assignment(Struct, frozen=True):
     main_script: str = ""
 
 
+class Report(Struct, frozen=True, array_like=True):
+    """What became of visits: their slots are free, and what they brought is on disk."""
+
+    done: list[Done]
+    findings: list[Findings]
+
+
 class Void(Struct, frozen=True, array_like=True):
     """Results that are lost because the store failed; their URLs return to pending."""
 
+    done: list[Done]
     doc_ids: list[int]
     detail: str
     disk_full: bool
 
 
-_Payload = TypeVar("_Payload")
 _encoder: Final = msgspec.msgpack.Encoder()
 decode_orders: Final = msgspec.msgpack.Decoder(list[Visit]).decode
-decode_done: Final = msgspec.msgpack.Decoder(list[Done]).decode
-decode_findings: Final = msgspec.msgpack.Decoder(list[Findings]).decode
+decode_report: Final = msgspec.msgpack.Decoder(Report).decode
 decode_void: Final = msgspec.msgpack.Decoder(Void).decode
 decode_ids: Final = msgspec.msgpack.Decoder(list[int]).decode
 decode_started: Final = msgspec.msgpack.Decoder(list[tuple[int, float]]).decode

@@ -1,7 +1,7 @@
 """Host names to addresses, under the address policy.
 
-A host that the user named as a start URL may be at a private address, and then only at the addresses it had
-when it was first resolved; every other host must be at public addresses.
+A host that the user named as a start URL may be at a private address, and then only at the
+addresses it had when it was first resolved; every other host must be at public addresses.
 """
 
 import contextlib
@@ -60,11 +60,11 @@ class Names:
 
 
 def own_addresses() -> list[str]:
-    """Return the addresses of this machine's interfaces (Linux; elsewhere the table of ranges must do)."""
+    """Return the addresses of this machine's interfaces (on Linux)."""
     addresses = []
     with contextlib.suppress(OSError):
-        for line in Path("/proc/net/if_inet6").read_text().splitlines():
-            addresses.append(str(IPv6Address(int(line.split()[0], 16))))
+        lines = Path("/proc/net/if_inet6").read_text().splitlines()
+        addresses += [str(IPv6Address(int(line.split()[0], 16))) for line in lines]
     with contextlib.suppress(OSError):
         previous = ""
         for line in Path("/proc/net/fib_trie").read_text().splitlines():

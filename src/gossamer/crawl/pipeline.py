@@ -1,15 +1,16 @@
 """The only file that knows all rooms: it makes them, connects them, runs them and takes them apart.
 
-    catalog ──due──► writer ──► coordinator ──offer──► urlserver ──orders──► crew (workers: spider, store,
-       ▲                                                                        parse, handlers)
-       └────────── commit ◄── admission ◄── coordinator ◄── DONE, findings ──────────┘
+    catalog ──due──► writer ──► coordinator ──offer──► urlserver ──orders──► crew: workers with
+       ▲                                                                 spider, store, parse, handlers
+       └──────── commit ◄── admission ◄── coordinator ◄── DONE, findings ────────┘
 
 Queues, each with who fills and who empties it:
-  urlserver's slots and leftover     coordinator (from catalog.due)      orders, verdicts
-  links to workers                   coordinator (orders)                worker; bounded by credit
-  links from workers                 worker (DONE, findings)             coordinator; bounded by credit
-  coordinator's findings             coordinator (from workers)          writer (commit); bounded by credit
-  writer's jobs                      coordinator                         writer; at most a handful
+  urlserver's slots and leftover     coordinator (from catalog.due)      orders, verdicts links to
+  workers                   coordinator (orders)                worker; bounded by credit links
+  from workers                 worker (DONE, findings)             coordinator; bounded by credit
+  coordinator's findings             coordinator (from workers)          writer (commit); bounded
+  by credit writer's jobs                      coordinator                         writer; at most
+  a handful
 """
 
 import contextlib
@@ -34,13 +35,12 @@ from gossamer.crawl.coordinator import Coordinator, Parts
 from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.link import Assignment
+from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.names import Names, own_addresses
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
 from gossamer.crawl.stops import Stop, Stops
-from gossamer.crawl.watch import Watch
-from gossamer.crawl.worker import Worker
 from gossamer.crawl.workspace import Workspace
 from gossamer.crawl.writer import Writer
 from gossamer.errors import InputError
@@ -48,7 +48,6 @@ from gossamer.messages import Found
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
 from gossamer.store.repair import repair
-from gossamer.store.warc import WarcStore
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import parse_start_url
 from gossamer.url.parts import host_of, md5_of
@@ -56,7 +55,8 @@ from gossamer.url.scope import Scope
 from gossamer.urlserver.dns import Resolver
 from gossamer.urlserver.urlserver import UrlServer
 
-# A visit holds its place until its transaction: a crash costs no more repeated fetches than were asked for at once.
+# A visit holds its place until its transaction: a crash costs no more repeated fetches than were
+# asked for at once.
 _UNCOMMITTED_FACTOR: Final = 1
 _STARTS: Final = "start_urls"
 _LIMITS: Final = "limits"
@@ -93,6 +93,7 @@ def crawl_workspace(
     settings = _with_workers(settings)
     workspace = Workspace(directory)
     began = clock.monotonic()
+    calm_collector()
     with _locked(workspace, clock), _open_catalog(workspace, settings) as catalog:
         seeds = _seed(catalog, starts, clock.time())
         if not seeds:
@@ -260,8 +261,11 @@ def _crew(assignment: Assignment, spider: Spider, clock: Clock) -> Crew:
             lambda descriptor: spider.watch(descriptor, lambda: None),
             spider.unwatch,
         )
-    store = WarcStore(Path(assignment.archive), "w0", settings.store, clock)
-    return LocalCrew(lambda send: Worker(assignment, spider, store, Watch.make(), clock, send))
+    # A worker understands pages, which takes many modules; the coordinator of worker processes
+    # needs none.
+    from gossamer.crawl.worker import local_worker  # noqa: PLC0415
+
+    return LocalCrew(lambda send: local_worker(assignment, spider, clock, send))
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 """What earlier runs knew of hosts, given to the URL server when URLs of theirs come up again.
 
-Politeness survives a restart: the stored moment before which a host may not be asked counts, and where the last
-run did not end by itself, a request may have gone out after that was stored, so the host is owed its whole
-interval from the start of this run. robots.txt files are used as long as they are fresh.
+Politeness survives a restart: the stored moment before which a host may not be asked counts, and
+where the last run did not end by itself, a request may have gone out after that was stored, so
+the host is owed its whole interval from the start of this run. robots.txt files are used as long
+as they are fresh.
 """
 
 from collections import OrderedDict

@@ -1,7 +1,7 @@
-"""robots.txt: fetched for the URL server by the coordinator's own small spider (A12), and kept in the catalog.
+"""robots.txt: fetched for the URL server by the coordinator's own small spider (A12), and kept.
 
-The bodies never pass through a worker or the store: rules belong to the URL server. Each fetch was let through
-by the URL server, so it counts in the limits of its host and address like a page.
+The bodies never pass through a worker or the store: rules belong to the URL server. Each fetch
+was let through by the URL server, so it counts in the limits of its host and address like a page.
 """
 
 from msgspec.structs import replace

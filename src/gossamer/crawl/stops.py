@@ -1,4 +1,4 @@
-"""Why a crawl ends, and with which exit code: one place, so that no end is called finished by mistake."""
+"""Why a crawl ends: one place, so that no end is called finished by mistake."""
 
 from typing import Final
 

@@ -3,12 +3,12 @@
 from gossamer.catalog.catalog import Verdict
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.messages import Findings
-from gossamer.outcomes import RULES, Outcome, State, wait_before_try
+from gossamer.outcomes import RULES, State, wait_before_try
 
 
 def verdict(findings: Findings, settings: UrlServerSettings, now: float) -> Verdict:
     """Return what the catalog is to remember of these findings; `now` is wall time."""
-    outcome = Outcome(findings.outcome)
+    outcome = findings.outcome
     wait = wait_before_try(
         outcome, findings.tries, settings.retry_soon_seconds, settings.retry_back_off_seconds
     )

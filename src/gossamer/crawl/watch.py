@@ -1,8 +1,8 @@
 """What a worker is parsing right now, readable from outside even after its death.
 
-Parsing hostile bytes is the one step that may hang or crash a worker. The worker writes the document's number
-and the time into a page of shared memory before the step and clears it after; the coordinator looks there
-when a worker has died, or has been at one page for too long.
+Parsing hostile bytes is the one step that may hang or crash a worker. The worker writes the
+document's number and the time into a page of shared memory before the step and clears it after;
+the coordinator looks there when a worker has died, or has been at one page for too long.
 """
 
 import mmap

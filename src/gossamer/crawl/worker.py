@@ -1,8 +1,8 @@
-"""A worker: spider, store, parse and handlers in one process; run as `python -m gossamer.crawl.worker FD FD`.
+"""A worker: spider, store, parse and handlers in one process of its own.
 
-Order of durability: what a visit brought is appended to the archive and synced; only then do its findings go
-to the coordinator, which commits them. DONE goes out before all that, because it says only that the host's
-slot is free.
+Order of durability: what a visit brought is appended to the archive and synced; only then do its
+findings go to the coordinator, which commits them. DONE goes with them: a visit holds its place
+until it is committed, so telling it earlier would only cost another message.
 """
 
 import ctypes
@@ -19,10 +19,19 @@ import msgspec
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.crawl.archived import Archived
-from gossamer.crawl.link import Assignment, Link, Tag, Void, decode_assignment, decode_orders
+from gossamer.crawl.link import (
+    Assignment,
+    Link,
+    Report,
+    Tag,
+    Void,
+    decode_assignment,
+    decode_orders,
+)
+from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.watch import Watch
 from gossamer.crawl.workspace import hold_as_worker
-from gossamer.errors import DiskFullError, StoreError
+from gossamer.errors import DiskFullError, StorageError
 from gossamer.handlers.findings import Finder
 from gossamer.handlers.user import load_handlers, run_handlers
 from gossamer.handlers.visited import VisitedPage
@@ -75,6 +84,7 @@ class Worker:
         self._handlers = load_handlers(settings.handlers.use, assignment.main_script)
         self._revisits = settings.store.revisits
         self._archived = Archived(assignment.catalog, settings.catalog)
+        self._done: list[Done] = []
         self._unsynced: list[Findings] = []
         self._oldest_unsynced = 0.0
         workers = max(1, settings.crawl.workers)
@@ -94,10 +104,10 @@ class Worker:
         if working:
             self._send(Tag.WORKING, working)
         if fetches:
-            self._send(Tag.DONE, [_done(fetch) for fetch in fetches])
             if not self._unsynced:
                 self._oldest_unsynced = self._clock.monotonic()
             for fetch in fetches:
+                self._done.append(_done(fetch))
                 self._unsynced.append(self._understand(fetch))
         if self._unsynced and self._worth_syncing(busy=bool(fetches)):
             self.flush()
@@ -106,15 +116,14 @@ class Worker:
         """Make durable what is not yet, then report it."""
         if not self._unsynced:
             return
+        done, self._done = self._done, []
         findings, self._unsynced = self._unsynced, []
         try:
             self._store.sync()
-        except StoreError as error:
-            self._void(findings, error)
-        except DiskFullError as error:
-            self._void(findings, error)
+        except StorageError as error:
+            self._void(done, findings, error)
         else:
-            self._send(Tag.FINDINGS, findings)
+            self._send(Tag.REPORT, Report(done, findings))
 
     def wait_seconds(self) -> float:
         """Return how long the loop may wait for something to happen."""
@@ -137,11 +146,11 @@ class Worker:
             or self._clock.monotonic() - self._oldest_unsynced >= _SYNC_SECONDS
         )
 
-    def _void(self, findings: list[Findings], error: StoreError | DiskFullError) -> None:
+    def _void(self, done: list[Done], findings: list[Findings], error: StorageError) -> None:
         for finding in findings:
             self._finder.forget(finding)
         doc_ids = [finding.doc_id for finding in findings]
-        self._send(Tag.VOID, Void(doc_ids, str(error), isinstance(error, DiskFullError)))
+        self._send(Tag.VOID, Void(done, doc_ids, str(error), isinstance(error, DiskFullError)))
 
     def _understand(self, fetch: Fetch) -> Findings:
         self._watch.enter(fetch.visit.doc_id, self._clock.monotonic())
@@ -197,9 +206,17 @@ def _done(fetch: Fetch) -> Done:
     )
 
 
+def local_worker(assignment: Assignment, spider: Spider, clock: Clock, send: Send) -> Worker:
+    """Return a worker inside this process, which shares the coordinator's spider."""
+    settings = assignment.settings.store
+    store = WarcStore(Path(assignment.archive), assignment.name, settings, clock)
+    return Worker(assignment, spider, store, Watch.make(), clock, send)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run a worker process: descriptors of the link and of the watch are its arguments."""
     _die_with_parent(int(arguments[2]))
+    calm_collector()
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches the whole group; the coordinator decides
@@ -249,7 +266,7 @@ def _first_message(link: Link) -> Assignment:
 
 
 def _die_with_parent(parent: int) -> None:
-    """Ask the kernel to end this process when its parent ends (Linux; elsewhere the link's end tells)."""
+    """Have the kernel end this process with its parent (elsewhere the link's end tells)."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:

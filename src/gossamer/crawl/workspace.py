@@ -6,8 +6,8 @@
     W/workers.lock    held, shared, by every worker
     W/gossamer.toml   the settings of the last run, for people
 
-Two locks, because a worker may outlive its coordinator for a moment: a new coordinator waits until the last
-worker of the old one has gone, so that there are never two fleets on one site.
+Two locks, because a worker may outlive its coordinator for a moment: a new coordinator waits
+until the last worker of the old one has gone, so that there are never two fleets on one site.
 """
 
 import fcntl

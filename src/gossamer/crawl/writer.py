@@ -1,7 +1,7 @@
 """The one thread that writes to the catalog, so that the coordinator never waits for a disk.
 
-Jobs run in the order in which they were given. Their results are called back in the coordinator's own
-thread, from `collect`, which runs when `fileno()` is readable.
+Jobs run in the order in which they were given. Their results are called back in the coordinator's
+own thread, from `collect`, which runs when `fileno()` is readable.
 """
 
 import os

@@ -92,7 +92,7 @@ class Finder:
             self._recent.forget(found.md5[:8])
 
     def _redirect(self, fetch: Fetch, target_url: str, found: list[Found]) -> Outcome:
-        """Offer a redirect's target, which meets scope, robots and politeness like any other URL."""
+        """Offer a redirect's target, which meets every rule like any other URL."""
         visit = fetch.visit
         target = self._joiner.target(target_url)
         verdict = self._scope.verdict(target_url, target.host, visit.depth)
@@ -120,7 +120,7 @@ class Finder:
 
     @staticmethod
     def _in_order(ordered: Iterable[bytes], wanted: set[bytes]) -> Iterator[bytes]:
-        """Yield the wanted keys in page order; most pages have few, so most have nothing to sort."""
+        """Yield the wanted keys in page order; on most pages there are few or none."""
         return (key for key in ordered if key in wanted) if wanted else iter(())
 
     def _offer(

@@ -1,7 +1,8 @@
 """Handlers of the user's own: found by name, run on each page, their results collected.
 
-A handler is a function of one argument, a VisitedPage. It returns nothing, or an iterable of URLs (text,
-relative ones allowed) to visit as well, and of records (mappings or anything msgspec can write as JSON) to keep.
+A handler is a function of one argument, a VisitedPage. It returns nothing, or an iterable of URLs
+(text, relative ones allowed) to visit as well, and of records (mappings or anything msgspec can
+write as JSON) to keep.
 """
 
 import importlib
@@ -18,12 +19,13 @@ from gossamer.handlers.visited import VisitedPage
 UserHandler = Callable[[VisitedPage], Iterable[Any] | None]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MARK = "__gossamer_handler__"
-# Under this name a script is run again in a worker: its `if __name__ == "__main__"` part stays quiet.
+# Under this name a script is run again in a worker: its `if __name__ == "__main__"` part stays
+# quiet.
 _SCRIPT_NAME = "__gossamer_worker__"
 
 
 def handler(function: _Function) -> _Function:
-    """Mark a function as a handler, so that `crawl(..., handlers=[function])` and `[handlers] use` take it."""
+    """Mark a function as a handler, for `crawl(..., handlers=[function])`."""
     setattr(function, _MARK, True)
     return function
 
@@ -47,7 +49,7 @@ def name_of_handler(function: UserHandler) -> str:
 
 
 def load_handlers(names: Sequence[str], main_script: str = "") -> dict[str, UserHandler]:
-    """Return the handlers with these names: `package.module:function` or `path/file.py:function`."""
+    """Return the handlers named `package.module:function` or `path/file.py:function`."""
     return {name: _load(name, main_script) for name in names}
 
 
@@ -65,7 +67,8 @@ def run_handlers(
                     urls.append(item)
                 else:
                     records.append(msgspec.json.encode(item).decode())
-        # A fault in a user's code must cost neither the page nor the worker; it is shown with the page.
+        # A fault in a user's code must cost neither the page nor the worker; it is shown with the
+        # page.
         except Exception as error:  # noqa: BLE001
             failures.append(f"handler {name}: {type(error).__name__}: {error}")
     return urls, records, "; ".join(failures)

@@ -3,9 +3,8 @@
 Theory of operation. libcurl is strict about heads where browsers are not. So when a request is
 about to go out, its transfer is told to take nothing in (`enter`), and the connection is watched
 instead (`settle`). Once the whole head has arrived, `_look` peeks at it and lets libcurl read; a
-head that must be mended, or is too long to be peeked at, goes through a relay. This costs no more
-than to read at once, because by then there is more to read. Responses under TLS cannot be looked
-at.
+head that must be mended, or is too long to be peeked at, goes through a relay. Responses under TLS
+cannot be looked at.
 """
 
 import select
@@ -67,6 +66,8 @@ class Gate:
         """Hold back a transfer whose request is about to go out."""
         if self._is_open:
             return
+        # It may have been here before, on a kept connection that proved dead.
+        self.leave(transfer)
         transfer.handle.pause(pycurl.PAUSE_RECV)
         self._entered.append(transfer)
 
@@ -100,11 +101,15 @@ class Gate:
         self._borrowed.clear()
         self._entered.clear()
 
+    def __del__(self) -> None:
+        # Left to themselves the socket objects would close descriptors that are not theirs.
+        self.close()
+
     def _look(self, transfer: Held, _events: int) -> None:
         descriptor = transfer.gate_descriptor
         try:
             found, seen = self._inspect(descriptor)
-            if found is None and self._has_ended(descriptor):
+            if found is None and seen < _LARGEST_PEEK_BYTES and self._has_ended(descriptor):
                 # What came between the two calls is there now; more will not come.
                 found, seen = self._inspect(descriptor)
                 found = found or Passed()
@@ -121,7 +126,7 @@ class Gate:
         if isinstance(found, Passed):
             if found.chunked:
                 transfer.note_wire_start(bytes_taken(self._borrow(descriptor)))
-            transfer.handle.pause(pycurl.PAUSE_CONT)
+            _let_read(transfer)
         else:
             self._relay(transfer, descriptor)
 
@@ -137,7 +142,7 @@ class Gate:
         def let_read(mended: Mended | None) -> None:
             if mended is not None:
                 transfer.note_mended(mended)
-            transfer.handle.pause(pycurl.PAUSE_CONT)
+            _let_read(transfer)
 
         relay = Relay(self._loop, descriptor, let_read)
         transfer.note_relay(relay)
@@ -157,3 +162,11 @@ class Gate:
             borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=descriptor)
             self._borrowed[descriptor] = borrowed
         return borrowed
+
+
+def _let_read(transfer: Held) -> None:
+    try:
+        transfer.handle.pause(pycurl.PAUSE_CONT)
+    except pycurl.error:
+        # The transfer failed at once, and libcurl reports it in its own way.
+        pass

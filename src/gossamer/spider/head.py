@@ -126,6 +126,8 @@ def _read_status(head: Head, line: bytes) -> None:
         _fail(head, Outcome.PROTO_STATUS, f"no status code in {line[:40]!r}")
     else:
         head.version = _VERSIONS[version]
+        if head.status == 101:
+            _fail(head, Outcome.PROTO_UPGRADE, "switches to a protocol that was not asked for")
 
 
 def _read_fields(head: Head) -> None:

@@ -36,19 +36,26 @@ class _Poller(Protocol):
 
 
 class Loop:
-    """Runs many transfers and watches a few descriptors of others."""
+    """Runs many transfers and watches a few descriptors of others.
+
+    What is to be watched changes several times for each request, most of it within one call. So it
+    is only noted, and told to the system when we are about to wait. A descriptor that nobody wants
+    stays registered until it fires: most connections are used again soon.
+    """
 
     def __init__(self, clock: Clock, max_connections: int) -> None:
         self._clock = clock
         self._poller = _make_poller()
         self._wanted: dict[int, int] = {}
+        self._taps: dict[int, tuple[int, Callable[[int], None]]] = {}
+        self._changed: set[int] = set()
+        self._registered: dict[int, int] = {}
         self._watched: dict[int, Callable[[], None]] = {}
-        self._taps: dict[int, Callable[[int], None]] = {}
-        self.on_settled: Callable[[], None] | None = None
-        """Called when libcurl has done all that it could do at once."""
         self._timer_at: float | None = None
         self._running = 0
         self._added = 0
+        self.on_settled: Callable[[], None] | None = None
+        """Called when libcurl has done all that it could do at once."""
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
@@ -74,49 +81,58 @@ class Loop:
     def unwatch(self, fd: int) -> None:
         """Watch a descriptor no more; call it before the descriptor is closed."""
         if self._watched.pop(fd, None) is not None:
-            self._forget(fd)
+            self.forget(fd)
 
     def tap(self, fd: int, mask: int, callback: Callable[[int], None]) -> None:
         """Watch a connection in place of libcurl."""
-        self._taps[fd] = callback
-        try:
-            self._poller.modify(fd, mask)
-        except FileNotFoundError:
-            self._poller.register(fd, mask)
+        self._taps[fd] = (mask, callback)
+        self._changed.add(fd)
 
     def untap(self, fd: int) -> None:
-        """Watch it no longer; libcurl registers it anew if it wants to."""
+        """Watch it no longer."""
         if self._taps.pop(fd, None) is not None:
-            self._forget(fd)
+            self._changed.add(fd)
 
     def is_wanted(self, fd: int) -> bool:
         """Whether libcurl waits for something on it."""
         return fd in self._wanted
 
+    def note_new(self, fd: int) -> None:
+        """Hear that a number stands for another connection than before."""
+        self._registered.pop(fd, None)
+
+    def forget(self, fd: int) -> None:
+        """Take a descriptor off the list before another file takes its number."""
+        self._registered.pop(fd, None)
+        try:
+            self._poller.unregister(fd)
+        except OSError:
+            pass
+
     def run(self, timeout: float) -> tuple[list[Ended], bool]:
         """Wait for one round of events; returns what ended, and whether a watch fired."""
-        timer_at = self._timer_at
         if self._running < self._added:
             timeout = 0.0
-        elif timer_at is not None:
-            timeout = min(timeout, max(timer_at - self._clock.monotonic(), 0.0))
+        elif self._timer_at is not None:
+            timeout = min(timeout, max(self._timer_at - self._clock.monotonic(), 0.0))
         watched = False
-        action = self._multi.socket_action
+        if self._changed:
+            self._tell_changes()
         for fd, events in self._poller.poll(timeout, _BATCH):
-            tap = self._taps.get(fd)
-            if tap is not None:
-                tap(events)
+            if fd in self._taps:
+                self._taps[fd][1](events)
             elif fd in self._wanted:
                 # Errors and hang-ups are found out by libcurl when it reads or writes.
                 bits = (events & select.POLLIN and pycurl.CSELECT_IN) | (
                     events & select.POLLOUT and pycurl.CSELECT_OUT
                 )
-                self._running = action(fd, bits or pycurl.CSELECT_ERR)[1]
+                action = self._multi.socket_action(fd, bits or pycurl.CSELECT_ERR)
+                self._running = action[1]
             elif fd in self._watched:
                 self._watched[fd]()
                 watched = True
             else:
-                self._forget(fd)
+                self.forget(fd)
         self._settle()
         return self._collect() if self._running < self._added else [], watched
 
@@ -127,6 +143,31 @@ class Loop:
         self._wanted.clear()
         self._watched.clear()
         self._taps.clear()
+        self._registered.clear()
+        self._changed.clear()
+
+    def _tell_changes(self) -> None:
+        for fd in self._changed:
+            known = self._registered.get(fd)
+            if fd in self._taps:
+                # Told again even if it is the same: only so an edge that lies behind us counts.
+                mask = self._taps[fd][0]
+            elif fd in self._wanted and self._wanted[fd] != known:
+                mask = self._wanted[fd]
+            else:
+                continue
+            if known is None:
+                self._register(fd, mask)
+            else:
+                self._poller.modify(fd, mask)
+            self._registered[fd] = mask
+        self._changed.clear()
+
+    def _register(self, fd: int, mask: int) -> None:
+        try:
+            self._poller.register(fd, mask)
+        except FileExistsError:
+            self._poller.modify(fd, mask)
 
     def _settle(self) -> None:
         """Let libcurl do what it wants to do at once: two rounds as a rule."""
@@ -149,27 +190,18 @@ class Loop:
 
     def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
         if what == pycurl.POLL_REMOVE:
-            # The registration stays: most connections are used again at once. If it fires before
-            # (the server closed an idle one) it is forgotten then; a closed one leaves by itself.
             self._wanted.pop(fd, None)
-            return
-        mask = _MASKS.get(what, _READ)
-        self._wanted[fd] = mask
-        try:
-            self._poller.modify(fd, mask)
-        except FileNotFoundError:
-            self._poller.register(fd, mask)
+        else:
+            self._wanted[fd] = _MASKS.get(what, _READ)
+            self._changed.add(fd)
 
     def _on_timer(self, milliseconds: int) -> None:
-        self._timer_at = (
-            None if milliseconds < 0 else self._clock.monotonic() + milliseconds / 1000.0
-        )
-
-    def _forget(self, fd: int) -> None:
-        try:
-            self._poller.unregister(fd)
-        except OSError:
-            pass
+        if milliseconds < 0:
+            self._timer_at = None
+        elif milliseconds:
+            self._timer_at = self._clock.monotonic() + milliseconds / 1000.0
+        else:
+            self._timer_at = 0.0
 
 
 def _make_poller() -> _Poller:

@@ -63,7 +63,14 @@ def is_head_end_after(data: bytes, looked_at: int) -> bool:
 
 def _may_become_status(data: bytes) -> bool:
     """Whether the first bytes of a status line could still follow."""
-    return len(data) < 12 and b"HTTP/1.1 "[: len(data)] == data[:9].replace(b"/1.0", b"/1.1")
+    digits = data[9:12]
+    return (
+        len(data) < 12
+        and b"HTTP/1.".startswith(data[:7])
+        and (len(data) < 8 or data[7:8].isdigit())
+        and data[8:9] in (b"", b" ")
+        and (not digits or digits.isdigit())
+    )
 
 
 def _mend(data: bytes, start: int, stop: int) -> Mended:

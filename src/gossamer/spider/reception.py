@@ -4,7 +4,6 @@ from typing import Final
 
 from gossamer.config.spider import SpiderSettings
 from gossamer.outcomes import Outcome
-from gossamer.spider.classify import meaning_of
 from gossamer.spider.decode import Decoded, Decoder
 from gossamer.spider.head import Head, read_head
 
@@ -92,8 +91,6 @@ class Reception:
         """Judge the head before the first byte of the body; False when the body is not wanted."""
         head = self.head()
         fault, detail = head.fault, head.detail
-        if fault is None and head.status == 101:
-            fault, detail = meaning_of(101, conditional=False)
         length = head.content_length
         if fault is None and length is not None and length >= ABSURD_LENGTH:
             fault, detail = Outcome.BODY_TOO_LARGE, f"Content-Length {length}"

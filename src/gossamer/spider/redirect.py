@@ -18,9 +18,11 @@ def is_redirect(status: int, locations: Sequence[str]) -> bool:
     300 and unknown 3xx codes do when they name a place (RFC 9110, 15.4.1); 305 and 306 never: they
     once told clients to use a proxy, which is a way to be led astray.
     """
+    if not 300 <= status < 400:
+        return False
     if status in REDIRECT_STATUSES:
         return True
-    return status in (300, *range(309, 400)) and any(map(str.strip, locations))
+    return (status == 300 or status > 308) and any(map(str.strip, locations))
 
 
 def redirect(

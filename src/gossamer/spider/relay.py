@@ -28,9 +28,12 @@ class Relay:
         self._on_ready = on_ready
         theirs, self._ours = socket.socketpair()
         self._real = socket.socket(fileno=os.dup(descriptor))
+        loop.forget(descriptor)
         with theirs:
             theirs.setblocking(False)
             os.dup2(theirs.fileno(), descriptor, inheritable=False)
+        for each in (self._ours, self._real):
+            loop.note_new(each.fileno())
         self._ours.setblocking(False)
         self._real.setblocking(False)
         self._pending = b""
@@ -49,6 +52,7 @@ class Relay:
         for end in (self._real, self._ours):
             if end.fileno() >= 0:
                 self._loop.untap(end.fileno())
+                self._loop.forget(end.fileno())
                 end.close()
 
     def _pull(self) -> None:

@@ -52,6 +52,7 @@ class Spider:
             trust_path=self._trust.path,
             max_descriptor=limit - _SPARE_DESCRIPTORS,
             on_sent=self._on_sent,
+            on_new_socket=self._loop.note_new,
             gate=self._gate,
         )
         self._open: dict[pycurl.Curl, Transfer] = {}

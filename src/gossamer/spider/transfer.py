@@ -41,6 +41,7 @@ class Surroundings(Struct):
     trust_path: str
     max_descriptor: int
     on_sent: Callable[[int, float], None]
+    on_new_socket: Callable[[int], None]
     gate: Gate
 
 
@@ -313,6 +314,7 @@ class Transfer:
 
     def _on_new_socket(self, descriptor: int, _purpose: int) -> int:
         self._connecting = descriptor
+        self._shared.on_new_socket(descriptor)
         return int(pycurl.SOCKOPT_OK)
 
     def _on_request(self, *_addresses: object) -> int:

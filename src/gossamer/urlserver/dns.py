@@ -1,8 +1,8 @@
 """Host names to addresses without blocking: c-ares with its own thread behind a small cache.
 
-`resolve` asks, `fileno` becomes readable when answers wait, `results` collects them. c-ares reads /etc/hosts
-first and knows `localhost`; names are never completed with search domains, because a name from the web means
-what it says.
+`resolve` asks, `fileno` becomes readable when answers wait, `results` collects them. c-ares reads
+/etc/hosts first and knows `localhost`; names are never completed with search domains, because a
+name from the web means what it says.
 """
 
 import os
@@ -131,7 +131,9 @@ class Resolver:
         except ValueError:
             return None
         if self._settings.ip_version not in ("any", str(address.version)):
-            detail = f"an IPv{address.version} address, and only IPv{self._settings.ip_version} is in use"
+            detail = (
+                f"{host} is no IPv{self._settings.ip_version} address, and only these are in use"
+            )
             return Resolution((), float("inf"), Outcome.DNS_NODATA, detail)
         return Resolution((str(address),), float("inf"))
 

@@ -1,18 +1,17 @@
 """What the URL server holds of a host, an address, a queue slot and an order.
 
-Invariants. `open` counts orders without DONE. `unstarted` counts those of them whose request may not be on
-the wire yet although a gap must be kept after it; while it is not zero nothing further goes to that host or
-address, because the next moment allowed is counted from a start nobody knows yet. Only `Order.starts` and
-`Order.ends` change these counters.
+Invariants. `open` counts orders without DONE. `unstarted` counts those of them whose request may
+not be on the wire yet although a gap must be kept after it; while it is not zero nothing further
+goes to that host or address, because the next moment allowed is counted from a start nobody knows
+yet. Only `Order.starts` and `Order.ends` change these counters.
 """
 
 from collections import deque
 from typing import TYPE_CHECKING
 
-from gossamer.messages import Due
-from gossamer.outcomes import Outcome
-
 if TYPE_CHECKING:
+    from gossamer.messages import Due
+    from gossamer.outcomes import Outcome
     from gossamer.urlserver.authority import Authority
     from gossamer.urlserver.pace import Pace
     from gossamer.urlserver.resolution import Resolution
@@ -68,6 +67,7 @@ class Host:
         "failed_addresses",
         "fresh_until",
         "gap",
+        "in_line",
         "limit",
         "name",
         "next_at",
@@ -84,6 +84,7 @@ class Host:
     def __init__(self, name: str, pace: "Pace") -> None:
         self.name = name
         self.slot: Slot | None = None
+        self.in_line = False
         self.ticket = 0
         self.open = 0
         self.unstarted = 0
@@ -108,7 +109,7 @@ class Host:
         self.errands: deque[Authority] = deque()
 
     def set_pace(self, pace: "Pace") -> None:
-        """Work out gap and limit anew: configured gap, Crawl-delay and back-off, the longest counts."""
+        """Work out the gap (the longest of configured, Crawl-delay, back-off) and the limit."""
         gap = max(pace.host_gap, min(self.crawl_delay, pace.max_back_off))
         if self.strikes:
             back_off = pace.first_back_off * 2.0 ** min(self.strikes - 1, 30)
@@ -123,8 +124,9 @@ class Host:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing of this host is queued or out."""
-        return self.slot is None and not self.open and not self.errands and self.asked_at is None
+        """Whether nothing of this host is queued, left over, out or being asked for."""
+        has_urls = self.slot is not None or self.in_line
+        return not (has_urls or self.open or self.errands or self.asked_at is not None)
 
 
 class Order:

@@ -57,6 +57,7 @@ class HostTable:
         address = self._addresses.get(name)
         if address is None:
             address = self._addresses[name] = Address(name)
+            self._idle_addresses[address] = None
         return address
 
     def locate(self, host: Host, name: str) -> None:
@@ -95,7 +96,7 @@ class HostTable:
         return list(self._hosts.values())
 
     def _forget(self, now: float) -> None:
-        """Forget idle hosts beyond the bound; one that is being held back stays for its clock's sake."""
+        """Forget idle hosts beyond the bound, but none whose clock still counts."""
         for _ in range(2):
             full = self.rule_characters > _MAX_RULE_CHARACTERS or len(self._idle) > self._max_idle
             if not full or not self._idle:

@@ -16,8 +16,8 @@ _AT_LEAST_SECONDS: Final = 1.0
 class NameDesk:
     """Asks once for each host; tells a name that fails from name servers that do not answer at all.
 
-    When no name server answers anybody, hosts are not to blame: they wait, with growing pauses, and all of
-    them ask again as soon as one gets an answer.
+    When no name server answers anybody, hosts are not to blame: they wait, with growing pauses, and
+    all of them ask again as soon as one gets an answer.
     """
 
     def __init__(self, settings: UrlServerSettings) -> None:
@@ -82,7 +82,6 @@ class NameDesk:
         if outcome in _SOFT and host.addresses and now < known_until:
             host.fresh_until = min(now + pause, known_until)
             return
-        host.fresh_until = 0.0
         until = max(resolution.expires_at, now + _AT_LEAST_SECONDS)
         host.no_name = Resolution((), until, outcome, resolution.detail)
 
@@ -91,9 +90,10 @@ class NameDesk:
             self._silent_since = asked_at
         self._last_silence = now
         self._silent_hosts.add(host)
-        if host.addresses and now < host.answered_at + self._settings.dns_max_ttl_seconds:
-            self._failed(host, resolution, now)
-        elif self._ever_answered and len(self._silent_hosts) < 2:
+        known_until = host.answered_at + self._settings.dns_max_ttl_seconds
+        is_known = bool(host.addresses) and now < known_until
+        is_alone = self._ever_answered and len(self._silent_hosts) < 2
+        if is_known or is_alone:
             self._failed(host, resolution, now)
         else:
             host.attempts += 1

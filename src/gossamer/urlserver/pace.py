@@ -17,7 +17,7 @@ class Pace(Struct, frozen=True):
 
 
 def pace_of(settings: UrlServerSettings) -> Pace:
-    """Work out the limits; an address may be asked twice as fast as a host unless settings say otherwise."""
+    """Work out the limits; unless told otherwise an address may be asked as often as two hosts."""
     address_rate = settings.address_per_second or 2 * settings.host_per_second
     return Pace(
         host_gap=1 / settings.host_per_second if settings.host_per_second else 0.0,

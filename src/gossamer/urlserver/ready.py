@@ -1,11 +1,11 @@
 """Which host may send next: a heap of addresses, each with a heap of its hosts.
 
-Theory of operation. A host that could send waits in the heap of its address under the moment from which it
-may; an address that could take a request stands in the ready heap under the later of its own moment and that
-of its first host. A dispatch touches one address and one host, so its cost does not grow with the number of
-hosts, not even when all of them share one address. Entries that have become wrong stay in the heaps and are
-recognised when they come up: a host's entry by its ticket, an address's by its key. When they are the greater
-part, they are swept out.
+Theory of operation. A host that could send waits in the heap of its address under the moment from
+which it may; an address that could take a request stands in the ready heap under the later of its
+own moment and that of its first host. A dispatch touches one address and one host, so its cost does
+not grow with the number of hosts, not even when all of them share one address. Entries that have
+become wrong stay in the heaps and are recognised when they come up: a host's entry by its ticket,
+an address's by its key. When they are the greater part, they are swept out.
 """
 
 from heapq import heapify, heappop, heappush

@@ -13,7 +13,7 @@ _PAUSE_SECONDS: Final = 0.05
 
 
 class Refills:
-    """The maps of the last batch, domain to address and address to number of URLs, and the next request."""
+    """The maps of the last batch (domain to address to number of URLs) and the next request."""
 
     def __init__(self, settings: UrlServerSettings, table: SlotTable) -> None:
         self._table = table

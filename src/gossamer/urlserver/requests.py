@@ -36,7 +36,7 @@ class FetchRobots(Struct, frozen=True):
     host: str
     address: str
     trans_id: int
-    """Below zero, so that it is never taken for that of a visit; good for `started`, `working`, `lost`."""
+    """Below zero, never that of a visit; good for `started`, `working` and `lost`."""
     report_start: bool = False
 
 

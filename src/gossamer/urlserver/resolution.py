@@ -6,7 +6,7 @@ from gossamer.outcomes import Outcome
 
 
 class Resolution(Struct, frozen=True):
-    """The answer to one question about a name: addresses, or the outcome that stands for there being none."""
+    """The answer to one question about a name: addresses, or why there are none."""
 
     addresses: tuple[str, ...]
     expires_at: float

@@ -1,8 +1,8 @@
 """What a server's answer to /robots.txt means (RFC 9309), as pure functions.
 
-The states are those of RFC 9309, 2.3.1: a file that was read gives rules, a file that is not there (4xx)
-allows everything, a file that could not be read (5xx, 429, any network failure) forbids everything until it
-can be, unless an earlier copy is at hand.
+The states are those of RFC 9309, 2.3.1: a file that was read gives rules, a file that is not there
+(4xx) allows everything, a file that could not be read (5xx, 429, any network failure) forbids
+everything until it can be, unless an earlier copy is at hand.
 """
 
 from enum import IntEnum
@@ -104,8 +104,8 @@ def ignored(reason: str) -> RobotsRules:
 def redirect_target(url: str, answer: RobotsAnswer, hops: int) -> str | None:
     """Return where to ask next; None when the answer is no redirect that may be followed.
 
-    RFC 9309 (2.3.1.2): at least five redirects in a row are followed, to other hosts too; the rules count
-    for the authority that was asked first.
+    RFC 9309 (2.3.1.2): at least five redirects in a row are followed, to other hosts too; the rules
+    count for the authority that was asked first.
     """
     if answer.status not in _REDIRECTS or not answer.location or hops >= MAX_HOPS:
         return None

@@ -1,7 +1,7 @@
 """The table of per-host queues and the leftover queue (S1.11 to S1.18, S1.25, S1.26).
 
-A slot belongs to one host while it holds URLs of it. What does not fit waits in the leftover queue: behind a
-slot that is full (`overflow`), or for a slot at all (`waiting`, first come first served).
+A slot belongs to one host while it holds URLs of it. What does not fit waits in the leftover queue:
+behind a slot that is full (`overflow`), or for a slot at all (`waiting`, first come first served).
 """
 
 from collections import deque
@@ -42,7 +42,7 @@ class SlotTable:
         return bool(self._waiting)
 
     def pack(self, generation: int, slot: int, active: int) -> int:
-        """Return the decimal digits of generation, host slot and active slot as one number (A10)."""
+        """Return the digits of generation, host slot and active slot as one number (A10)."""
         return (generation * self._slot_unit + slot) * self._active_unit + active
 
     def unpack(self, trans_id: int) -> tuple[int, int, int]:
@@ -57,6 +57,7 @@ class SlotTable:
         if slot is None:
             self._waiting.setdefault(host, deque()).append(due)
             self.leftover += 1
+            host.in_line = True
         elif len(slot) >= self._length:
             self._overflow.setdefault(host, deque()).append(due)
             self.leftover += 1
@@ -90,9 +91,10 @@ class SlotTable:
         return self._next_waiting()
 
     def take_all(self, host: Host) -> list[Due]:
-        """Remove and return all of a host's URLs that are not out; `shrunk` is to be called after."""
+        """Remove and return a host's URLs that are not out; `shrunk` is to be called after."""
         taken = [*self._overflow.pop(host, ()), *self._waiting.pop(host, ())]
         self.leftover -= len(taken)
+        host.in_line = False
         if host.slot is not None:
             self.queued -= len(host.slot.pending)
             taken = [*host.slot.pending, *taken]
@@ -131,6 +133,7 @@ class SlotTable:
         slot = self._bind(host)
         if slot is None:
             return None
+        host.in_line = False
         self._move_up(slot, host, self._waiting)
         rest = self._waiting.pop(host, None)
         if rest:

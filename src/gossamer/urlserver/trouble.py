@@ -1,4 +1,4 @@
-"""What the outcome of one request means for the host it went to (429, 503, time-outs, refusals, success)."""
+"""What the outcome of one request means for its host: 429, 503, time-outs, refusals, success."""
 
 from typing import Final
 
@@ -25,11 +25,9 @@ def other_address_may_help(host: Host, order: Order, outcome: Outcome) -> bool:
     )
 
 
-def fail(
-    host: Host, order: Order, outcome: Outcome, retry_after: float | None, pace: Pace, now: float
-) -> None:
+def fail(order: Order, outcome: Outcome, retry_after: float | None, pace: Pace, now: float) -> None:
     """Slow or park a host after an outcome that blames it."""
-    rule = RULES[outcome]
+    host, rule = order.host, RULES[outcome]
     # Requests that were out together fail together: that is one failure, not one for each.
     if order.dispatched_at > host.struck_at:
         host.strikes += 1
@@ -62,7 +60,7 @@ def is_healthy(outcome: Outcome) -> bool:
 
 
 def recover(host: Host, order: Order, sent_at: float, pace: Pace) -> None:
-    """Forget a host's failures after a success of a request that went out after the last of them."""
+    """Forget a host's failures once a request that went out after the last of them succeeds."""
     host.failed_addresses = 0
     if not host.strikes or order.dispatched_at <= host.struck_at:
         return

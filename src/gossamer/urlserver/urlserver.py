@@ -1,13 +1,14 @@
 """The URL server: which URL goes to a spider next, and when (S1).
 
-Theory of operation. A URL that is offered enters the queue of its host. A host that has something queued is
-resolved, then waits in the ready heap until host and address both may take a request. When its turn comes the
-URL at the head of its queue meets robots.txt: the rules let it into the Active range, that is, it becomes an
-order; or they end it; or they are not known, and then fetching them is the request that is made. Nothing in
-here waits or reads a clock: each call is told the time (monotonic seconds) and returns what is to be done.
+Theory of operation. A URL that is offered enters the queue of its host. A host that has something
+queued is resolved, then waits in the ready heap until host and address both may take a request.
+When its turn comes the URL at the head of its queue meets robots.txt: the rules let it into the
+Active range, that is, it becomes an order; or they end it; or they are not known, and then fetching
+them is the request that is made. Nothing in here waits or reads a clock: each call is told the time
+(monotonic seconds) and returns what is to be done.
 
-Call order in one turn of a loop: `wants`/`offer`, `orders`, then `needs`, `verdicts` and `returned`, for all
-three may grow while orders are made.
+Call order in one turn of a loop: `wants`/`offer`, `orders`, then `needs`, `verdicts` and
+`returned`, for all three may grow while orders are made.
 """
 
 from collections import OrderedDict
@@ -20,6 +21,7 @@ from gossamer.outcomes import Outcome
 from gossamer.url.parts import host_of
 from gossamer.urlserver import trouble
 from gossamer.urlserver.authority import Authority
+from gossamer.urlserver.exits import Exits
 from gossamer.urlserver.host import Address, Host, Order, Slot
 from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.names import NameDesk
@@ -37,14 +39,8 @@ from gossamer.urlserver.requests import (
     Stats,
 )
 from gossamer.urlserver.resolution import Resolution
-from gossamer.urlserver.robots import (
-    RobotsAnswer,
-    RobotsRules,
-    RobotsState,
-    decide,
-    ignored,
-    redirect_target,
-)
+from gossamer.urlserver.robots import RobotsAnswer, RobotsRules, RobotsState, redirect_target
+from gossamer.urlserver.rulebook import Rulebook
 from gossamer.urlserver.slots import SlotTable
 
 __all__ = [
@@ -73,7 +69,6 @@ class UrlServer:
 
     def __init__(self, settings: UrlServerSettings, *, robots_agent: str) -> None:
         self._settings = settings
-        self._agent = robots_agent
         self._pace = pace_of(settings)
         self._address_gap = self._pace.address_gap
         self._table = SlotTable(settings)
@@ -81,12 +76,12 @@ class UrlServer:
         self._ready = Ready(self._pace.address_limit)
         self._refills = Refills(settings, self._table)
         self._names = NameDesk(settings)
+        self._rulebook = Rulebook(settings, robots_agent, self._pace, self._hosts)
+        self._exits = Exits(self._table)
         self._live: OrderedDict[int, Order] = OrderedDict()
         self._attempts: dict[int, int] = {}
         self._errand_number = 0
         self._errands: list[FetchRobots] = []
-        self._ended: list[Ended] = []
-        self._returned: list[Returned] = []
         self._leftover_limit = settings.queue_count * settings.queue_len
         self._stale = 0
 
@@ -97,7 +92,7 @@ class UrlServer:
         touched: dict[Host, None] = {}
         for due in batch:
             if self._table.leftover >= self._leftover_limit:
-                self._returned.append(Returned(due, 0.0))
+                self._exits.returned.append(Returned(due, 0.0))
                 continue
             host = self._hosts.get(due.host)
             self._table.add(host, due)
@@ -108,7 +103,7 @@ class UrlServer:
             self._consider(host, now)
 
     def wants(self, now: float) -> Refill | None:
-        """Return a request for more URLs when a queue is empty and no leftover can fill it (S1.25)."""
+        """Return a request for more when a queue is empty and no leftover can fill it (S1.25)."""
         return self._refills.next(now)
 
     # ------------------------------------------------------------------ orders go out
@@ -198,7 +193,7 @@ class UrlServer:
         )
 
     def _next_due(self, host: Host, now: float) -> Due | None:
-        """Take the first URL that robots.txt lets pass; None when there is none, or rules come first."""
+        """Take the first URL that robots.txt lets pass; None if none does or rules come first."""
         slot = host.slot
         if slot is None or host.awaiting is not None:
             return None
@@ -211,19 +206,19 @@ class UrlServer:
             path = url.find("/", 8)
             name = url[:path]
             authority = host.authorities.get(name)
-            if host.dead and self._end_dead(due, name, host, now):
+            if host.dead and self._exits.end_if_dead(due, name, host, now):
                 pending.popleft()
                 continue
             rules = authority.rules if authority is not None else None
             if rules is None or now >= rules.expires_at:
-                if not self._ask_robots(authority, name, host):
+                if not self._ask_robots(name, host):
                     break
                 continue
             pending.popleft()
             if rules.state is RobotsState.ALLOW_ALL or rules.allows(url[path:]):
                 found = due
                 break
-            self._forbid(due, rules, now)
+            self._exits.forbid(due, rules, now)
         self._table.queued -= before - len(pending)
         if found is None and len(pending) < before:
             self._shrunk(slot, now)
@@ -237,6 +232,8 @@ class UrlServer:
         if order is None:
             self._stale += 1
         elif order.report_start:
+            if order.host_waits:
+                self._hosts.changed(order.host)
             order.is_sent(sent_at, self._address_gap)
             self._consider(order.host, order.dispatched_at)
             self._ready.renew(order.address)
@@ -273,7 +270,7 @@ class UrlServer:
         return due
 
     def overdue(self, now: float) -> list[Overdue]:
-        """Take back orders without WORKING or DONE for too long; they are queued again, up to a number."""
+        """Take back orders without a word for too long; they are queued again, but not for ever."""
         taken: list[Overdue] = []
         limit = now - self._settings.timeout_spider_status_seconds
         while self._live:
@@ -314,7 +311,7 @@ class UrlServer:
         return taken
 
     def _take_back(self, order: Order, now: float) -> Due | None:
-        """Count an order out whose request may have been sent up to this moment; errands start over."""
+        """Count out an order whose request may have been sent up to now; an errand starts over."""
         del self._live[order.trans_id]
         order.ends(now, self._address_gap)
         if order.due is None:
@@ -371,12 +368,11 @@ class UrlServer:
     # ------------------------------------------------------------------ robots.txt
 
     def robots_answer(self, name: str, answer: RobotsAnswer, now: float) -> RobotsRules | None:
-        """Take the answer to a FetchRobots; return the rules that count now, None if there is a hop to follow.
+        """Take the answer to a FetchRobots; return the rules that count now, None for a next hop.
 
         `name` is the authority of the FetchRobots.
         """
-        owner = self._hosts.find(host_of(name))
-        authority = owner.authorities.get(name) if owner is not None else None
+        authority = self._rulebook.find(name)
         if authority is None or authority.order is None:
             self._stale += 1
             return None
@@ -410,33 +406,16 @@ class UrlServer:
     ) -> None:
         """Take over a robots.txt that was fetched before a restart, as old as it is."""
         host = self._hosts.get(host_of(name))
-        authority = host.authorities.setdefault(name, Authority(name, host))
-        if authority.rules is not None:
-            return
-        earlier: RobotsRules | None = None
-        if unreachable_seconds is not None:
-            earlier = RobotsRules(
-                RobotsState.UNREACHABLE, 0.0, unreachable_since=now - unreachable_seconds
-            )
-        self._keep(
-            authority,
-            decide(
-                answer,
-                agent=self._agent,
-                settings=self._settings,
-                earlier=earlier,
-                now=now - age_seconds,
-            ),
-        )
+        authority = self._rulebook.open(name, host)
+        if authority.rules is None:
+            since = None if unreachable_seconds is None else now - unreachable_seconds
+            self._rulebook.recall(authority, answer, now - age_seconds, since)
         self._hosts.rest(host, now)
 
-    def _ask_robots(self, authority: Authority | None, name: str, host: Host) -> bool:
-        """Make fetching a robots.txt the host's next request; return whether rules are at hand instead."""
-        if authority is None:
-            authority = host.authorities[name] = Authority(name, host)
-        reason = self._settings.robots_ignore.get(host.name)
-        if reason is not None:
-            authority.rules = ignored(reason)
+    def _ask_robots(self, name: str, host: Host) -> bool:
+        """Make fetching a robots.txt the next request; return whether it has been set aside."""
+        authority = self._rulebook.open(name, host)
+        if self._rulebook.set_aside(authority):
             return True
         authority.restart()
         host.awaiting = authority
@@ -485,14 +464,7 @@ class UrlServer:
         self, authority: Authority, answer: RobotsAnswer, order: Order | None, now: float
     ) -> RobotsRules:
         """Let rules count from now on, and let what waited for them go on."""
-        rules = decide(
-            answer,
-            agent=self._agent,
-            settings=self._settings,
-            earlier=authority.rules,
-            now=now,
-        )
-        self._keep(authority, rules)
+        rules = self._rulebook.learn(authority, answer, now)
         host = authority.host
         if host.awaiting is authority:
             host.awaiting = None
@@ -500,63 +472,33 @@ class UrlServer:
             # The rules may have brought a Crawl-delay, which counts from this very request.
             host.hold_until(max(min(answer.sent_at, now), order.dispatched_at) + host.gap)
         if rules.state is RobotsState.UNREACHABLE:
-            self._end_all(
+            self._exits.end_queued(
                 host,
-                authority.name,
                 Outcome.POLICY_ROBOTS_UNREACHABLE,
                 rules.detail,
-                rules.expires_at - now,
-                now,
+                authority=authority.name,
+                retry_after=rules.expires_at - now,
             )
+            self._shrunk(host.slot, now)
         self._hosts.changed(host)
         self._consider(host, now)
         return rules
-
-    def _keep(self, authority: Authority, rules: RobotsRules) -> None:
-        before = authority.rules
-        if before is not None and before.rules is not None:
-            self._hosts.rule_characters -= before.rules.characters
-        if rules.rules is not None:
-            self._hosts.rule_characters += rules.rules.characters
-        authority.rules = rules
-        host = authority.host
-        host.crawl_delay = max(
-            (each.rules.crawl_delay for each in host.authorities.values() if each.rules),
-            default=0.0,
-        )
-        host.set_pace(self._pace)
-
-    def _forbid(self, due: Due, rules: RobotsRules, now: float) -> None:
-        if rules.state is RobotsState.UNREACHABLE:
-            self._ended.append(
-                Ended(
-                    due,
-                    Outcome.POLICY_ROBOTS_UNREACHABLE,
-                    rules.detail,
-                    max(rules.expires_at - now, 0.0),
-                )
-            )
-        else:
-            self._ended.append(Ended(due, Outcome.POLICY_ROBOTS, "disallowed by robots.txt"))
 
     # ------------------------------------------------------------------ what ends or goes back
 
     def verdicts(self, now: float) -> list[Ended]:
         """Return the URLs that ended here since the last call."""
         del now
-        ended, self._ended = self._ended, []
-        return ended
+        return self._exits.take_ended()
 
     def returned(self, now: float) -> list[Returned]:
         """Return the URLs handed back untried since the last call, each still leased."""
         del now
-        returned, self._returned = self._returned, []
-        return returned
+        return self._exits.take_returned()
 
     def drain(self) -> list[Due]:
         """Give back every URL that is not out; call `verdicts` for those that ended."""
-        given = [due for due, _ in self._returned]
-        self._returned.clear()
+        given = [due for due, _ in self._exits.take_returned()]
         given += self._table.drain()
         for host in self._hosts.all():
             host.errands.clear()
@@ -565,65 +507,28 @@ class UrlServer:
                 host.awaiting = None
         return given
 
-    def _end_all(
-        self,
-        host: Host,
-        authority: str | None,
-        outcome: Outcome,
-        detail: str,
-        retry_after: float | None,
-        now: float,
-    ) -> None:
-        """End what is queued for an authority (None: for the whole host)."""
-        slot = host.slot
-        prefix = "" if authority is None else authority + "/"
-        kept: list[Due] = []
-        for due in self._table.take_all(host):
-            if due.url.startswith(prefix):
-                self._ended.append(Ended(due, outcome, detail, retry_after))
-            else:
-                kept.append(due)
-        for due in kept:
-            self._table.add(host, due)
-        if slot is not None:
-            self._shrunk(slot, now)
-
-    def _end_dead(self, due: Due, authority: str, host: Host, now: float) -> bool:
-        """End a URL whose authority has failed for good, as long as that is remembered."""
-        death = host.dead.get(authority)
-        if death is None:
-            return False
-        outcome, until = death
-        if now >= until:
-            del host.dead[authority]
-            return False
-        self._ended.append(Ended(due, outcome, f"not tried: {authority} failed before"))
-        return True
-
     def _hand_back(self, host: Host, now: float) -> None:
         """Give the queue of a host that is held for long to others."""
-        slot = host.slot
-        seconds = host.next_at - now
         self._fail_errands(host, host.parked or Outcome.NET_UNREACHABLE, "the host is held", now)
-        self._returned += [Returned(due, seconds) for due in self._table.take_all(host)]
+        self._exits.hand_back(host, host.next_at - now)
         self._refills.hold(host)
-        if slot is not None:
-            self._shrunk(slot, now)
+        self._shrunk(host.slot, now)
 
     # ------------------------------------------------------------------ hosts
 
     def _judge(self, order: Order, authority: str, done: Done, now: float) -> bool:
-        """Let an outcome count for its host; return whether another address is to be tried instead."""
+        """Let an outcome count for its host; return whether another address is tried instead."""
         host, outcome = order.host, Outcome(done.outcome)
         if trouble.blames_host(outcome):
             if trouble.other_address_may_help(host, order, outcome):
                 self._turn_to_next_address(host)
                 return True
-            trouble.fail(host, order, outcome, done.retry_after_seconds, self._pace, now)
+            trouble.fail(order, outcome, done.retry_after_seconds, self._pace, now)
             if authority and trouble.is_dead(host, outcome):
                 host.dead[authority] = (outcome, now + self._pace.max_back_off)
                 detail = f"not tried: {authority} failed before"
-                self._end_all(host, authority, outcome, detail, None, now)
+                self._exits.end_queued(host, outcome, detail, authority=authority)
+                self._shrunk(host.slot, now)
             self._hosts.changed(host)
         elif trouble.is_healthy(outcome) and (host.strikes or host.failed_addresses):
             trouble.recover(host, order, min(done.sent_at, now), self._pace)
@@ -651,8 +556,7 @@ class UrlServer:
         if now >= host.fresh_until or host.address is None:
             self._ask_name(host, now)
             return
-        moment = host.next_at
-        self._ready.put(host, host.address, moment if moment > now else now)
+        self._ready.put(host, host.address, max(host.next_at, now))
 
     def _ask_name(self, host: Host, now: float) -> None:
         """Have a host resolved; a name that does not exist ends what is queued for it."""
@@ -660,7 +564,8 @@ class UrlServer:
         if failure is None or failure.outcome is None:
             return
         self._fail_errands(host, failure.outcome, failure.detail, now)
-        self._end_all(host, None, failure.outcome, failure.detail, None, now)
+        self._exits.end_queued(host, failure.outcome, failure.detail)
+        self._shrunk(host.slot, now)
 
     def _fail_errands(self, host: Host, outcome: Outcome, detail: str, now: float) -> None:
         """Answer for a host that cannot be asked for the robots.txt files it is wanted for."""
@@ -669,8 +574,10 @@ class UrlServer:
         for authority in errands:
             self._rule(authority, RobotsAnswer(outcome, detail=detail), None, now)
 
-    def _shrunk(self, slot: Slot, now: float) -> None:
+    def _shrunk(self, slot: Slot | None, now: float) -> None:
         """Let leftovers move up after URLs left a queue."""
+        if slot is None:
+            return
         host = slot.host
         newcomer = self._table.shrunk(slot)
         if newcomer is not None:
@@ -681,8 +588,8 @@ class UrlServer:
     # ------------------------------------------------------------------ time
 
     def wake_at(self, now: float) -> float | None:
-        """Return the next moment at which a call could give something; None when only answers can."""
-        if self._errands or self._ended or self._names.has_questions:
+        """Return when a call could next give something; None when only answers can change that."""
+        if self._errands or self._exits or self._names.has_questions:
             return now
         moments = [self._ready.next_at(), self._names.next_at()]
         if self._live:
@@ -691,7 +598,7 @@ class UrlServer:
         return min((moment for moment in moments if moment is not None), default=None)
 
     def host_clocks(self, now: float) -> list[HostClock]:
-        """Return the clocks that changed since the last call, to be stored with the next transaction."""
+        """Return the clocks that changed since the last call: store them with the next commit."""
         return self._hosts.clocks(now)
 
     def restore(
@@ -721,13 +628,7 @@ class UrlServer:
     @property
     def empty(self) -> bool:
         """Whether no URL is in here: none queued, out, ended or handed back."""
-        return not (
-            self._live
-            or self._table.queued
-            or self._table.leftover
-            or self._ended
-            or self._returned
-        )
+        return not (self._live or self._table.queued or self._table.leftover or self._exits)
 
     def stats(self) -> Stats:
         """Return numbers for people."""
