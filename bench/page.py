@@ -1,4 +1,4 @@
-"""CPU time of what a worker does with one page after it was fetched: store, parse, find. No network.
+"""CPU time of what a worker does with a fetched page: store, parse, find. No network.
 
 .venv/bin/python bench/page.py [FOLDER] [--profile]
 """
@@ -41,7 +41,7 @@ def fetches(folder: Path, most: int) -> list[Fetch]:
                 visit=Visit(number, number, "127.0.0.1", url),
                 outcome=Outcome.OK,
                 status=200,
-                request_head=b"GET /x HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nUser-Agent: gossamer\r\n\r\n",
+                request_head=b"GET /x HTTP/1.1\r\nHost: h:8000\r\nUser-Agent: gossamer\r\n\r\n",
                 head=head,
                 headers=(
                     ("server", "nginx"),

@@ -214,7 +214,7 @@ class Catalog(Protocol):
         """Return leases unused; no try is counted, but a death is when `died`."""
         ...
 
-    def commit(  # noqa: PLR0917 - what one transaction makes durable
+    def commit(
         self,
         verdicts: Sequence[Verdict],
         now: float,

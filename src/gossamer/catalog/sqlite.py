@@ -147,7 +147,7 @@ class SqliteCatalog:
         with self._counting("release URLs", now) as (connection, _, tally):
             return leases.release(connection, doc_ids, tally, due_at, died=died)
 
-    def commit(  # noqa: PLR0917 - what one transaction makes durable
+    def commit(
         self,
         verdicts: Sequence[Verdict],
         now: float,

@@ -1,8 +1,8 @@
 """The only file that knows all rooms: it makes them, connects them, runs them and takes them apart.
 
-    catalog ──due──► writer ──► coordinator ──offer──► urlserver ──orders──► crew: workers with
-       ▲                                                                 spider, store, parse, handlers
-       └──────── commit ◄── admission ◄── coordinator ◄── DONE, findings ────────┘
+    catalog ──due──► writer ──► coordinator ──offer──► urlserver ──orders──► crew: workers
+       ▲                                                             (spider, store, parse, handlers)
+       └──────── commit ◄── admission ◄── coordinator ◄── DONE, findings ──────┘
 
 Queues, each with who fills and who empties it:
   urlserver's slots and leftover     coordinator (from catalog.due)      orders, verdicts links to

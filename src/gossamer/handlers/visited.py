@@ -83,7 +83,7 @@ class VisitedPage:
 
     @cached_property
     def assets(self) -> Mapping[str, tuple[str, ...]]:
-        """What the page needs to be shown, by kind: img, css, js, video, audio, font …"""
+        """What the page needs to be shown, by kind: img, css, js, video, font and so on."""
         by_kind: dict[str, list[str]] = {}
         for link in self._page.assets:
             by_kind.setdefault(link.kind, []).append(link.url)

@@ -9,7 +9,7 @@ from gossamer.parse.sniff import HTML, XHTML
 
 
 def visible_text(body: bytes, page: Page) -> str:
-    """Return what a reader sees of a page; of other text documents all of it, of the rest nothing."""
+    """Return what a reader sees of a page, and all of other documents made of text."""
     if page.content_type in (HTML, XHTML):
         try:
             return parse(body, positions=False, encoding=page.charset or None).to_text().strip()
