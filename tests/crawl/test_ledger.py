@@ -14,28 +14,20 @@ def findings(trans_id: int, outcome: Outcome = Outcome.OK) -> Findings:
     return Findings(trans_id, trans_id, int(outcome), 200, 0.0, 1)
 
 
-def test_credit_is_what_concurrency_leaves():
-    ledger = Ledger(concurrency=3, max_uncommitted=6, max_pages=0, pages=0)
-    ledger.ordered(1, due(1), worker=0)
-    assert ledger.credit() == 2
-    ledger.transferred(1)
-    assert ledger.credit() == 3
-
-
-def test_uncommitted_visits_bound_the_credit_even_when_nothing_is_in_flight():
-    ledger = Ledger(concurrency=3, max_uncommitted=4, max_pages=0, pages=0)
+def test_a_visit_holds_its_place_until_it_is_committed():
+    ledger = Ledger(concurrency=3, max_pages=0, pages=0)
     for trans_id in range(3):
         ledger.ordered(trans_id, due(trans_id), worker=0)
-        ledger.transferred(trans_id)
-        assert ledger.reported(findings(trans_id))
-    assert ledger.in_flight == 0
+    assert ledger.credit() == 0
+    assert ledger.reported(findings(0))
+    assert ledger.in_flight == 2
+    assert ledger.credit() == 0
+    ledger.committed([findings(0)], pages=1)
     assert ledger.credit() == 1
-    ledger.committed([findings(0), findings(1)], pages=2)
-    assert ledger.credit() == 3
 
 
 def test_the_page_limit_counts_what_may_still_become_a_page():
-    ledger = Ledger(concurrency=10, max_uncommitted=20, max_pages=5, pages=2)
+    ledger = Ledger(concurrency=10, max_pages=5, pages=2)
     ledger.ordered(1, due(1), worker=0)
     ledger.ordered(2, due(2), worker=0)
     assert ledger.credit() == 1
@@ -49,7 +41,7 @@ def test_the_page_limit_counts_what_may_still_become_a_page():
 
 
 def test_findings_of_a_visit_that_was_taken_back_are_refused():
-    ledger = Ledger(concurrency=2, max_uncommitted=4, max_pages=0, pages=0)
+    ledger = Ledger(concurrency=2, max_pages=0, pages=0)
     ledger.ordered(7, due(7), worker=1)
     assert ledger.take_back(7) == due(7)
     assert not ledger.reported(findings(7))
@@ -58,28 +50,29 @@ def test_findings_of_a_visit_that_was_taken_back_are_refused():
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["order", "done", "report", "back"]), st.integers(0, 9))),
+    st.lists(st.tuples(st.sampled_from(["order", "report", "commit", "back"]), st.integers(0, 9))),
     st.integers(0, 6),
 )
 def test_counts_stay_true_in_any_order_of_events(events: list[tuple[str, int]], max_pages: int):
     """Orders that respect the credit keep every limit, and nothing goes negative."""
-    ledger = Ledger(concurrency=3, max_uncommitted=6, max_pages=max_pages, pages=0)
+    ledger = Ledger(concurrency=3, max_pages=max_pages, pages=0)
     fresh = 100
     names: dict[int, int] = {}
+    waiting: list[Findings] = []
     for kind, number in events:
         if kind == "order" and ledger.credit() > 0:
             fresh += 1
             names[number] = fresh
             ledger.ordered(fresh, due(fresh), worker=number % 2)
-        elif kind == "done" and number in names:
-            ledger.transferred(names[number])
         elif kind == "report" and number in names:
             if ledger.reported(findings(names[number])):
-                ledger.committed([findings(names[number])], ledger.pages + 1)
+                waiting.append(findings(names[number]))
+        elif kind == "commit":
+            ledger.committed(waiting, ledger.pages + len(waiting))
+            waiting = []
         elif kind == "back" and number in names:
             ledger.take_back(names[number])
-        assert 0 <= ledger.in_flight <= 3
-        assert 0 <= ledger.uncommitted <= 6
+        assert 0 <= ledger.in_flight <= ledger.uncommitted <= 3
         assert ledger.in_flight == ledger.load(0) + ledger.load(1)
         if max_pages:
             assert ledger.pages <= max_pages

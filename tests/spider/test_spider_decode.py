@@ -89,6 +89,27 @@ def test_raw_deflate(step: int) -> None:
     assert decode(raw, "deflate", step=step) == Decoded(TEXT)
 
 
+@given(st.binary(min_size=20, max_size=400), st.integers(0, 2**31), st.integers(1, 500))
+def test_gzip_under_another_name(body: bytes, stamp: int, step: int) -> None:
+    """H58: whatever brotli, zstd and deflate make of it, it is recognised."""
+    raw = gzip.compress(body, mtime=stamp)
+    for coding in ("br", "zstd", "deflate"):
+        decoded = decode(raw, coding, step=step)
+        assert decoded.fault is Outcome.BODY_DECODE
+        assert (decoded.body, decoded.flags) == (body, ("coding_sniffed",))
+
+
+@given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126), min_size=16))
+def test_plain_text_under_the_name_of_a_coding(text: str) -> None:
+    """H51."""
+    raw = text.encode()
+    for coding in ("gzip", "br", "zstd", "deflate"):
+        decoded = decode(raw, coding)
+        assert decoded.fault is Outcome.BODY_DECODE or decoded.flags == ("trailing_bytes",)
+        if decoded.fault:
+            assert (decoded.body, decoded.flags) == (raw, ("identity_sniffed",))
+
+
 def test_an_empty_body_is_empty_whatever_its_coding() -> None:
     assert Decoder(("gzip",), 100, 200).finish(b"") == Decoded(b"")
 

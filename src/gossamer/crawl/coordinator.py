@@ -249,7 +249,6 @@ class Coordinator:
 
     def _done(self, batch: Sequence[Done], now: float) -> None:
         for done in batch:
-            self._ledger.transferred(done.trans_id)
             self._urlserver.done(done, now)
 
     def _take(self, batch: Sequence[Findings], now: float) -> None:
@@ -266,20 +265,19 @@ class Coordinator:
         """Record a URL that ends without a fetch: forbidden, unresolvable, quarantined."""
         if not self._findings:
             self._oldest_finding = self._clock.monotonic()
-        self._ledger.waiting += 1
-        self._findings.append(
-            Findings(
-                doc_id=due.doc_id,
-                trans_id=0,
-                outcome=int(outcome),
-                status=0,
-                fetched_at=0.0,
-                milliseconds=0,
-                tries=due.tries + 1,
-                detail=detail,
-                retry_after_seconds=retry_after,
-            )
+        findings = Findings(
+            doc_id=due.doc_id,
+            trans_id=0,
+            outcome=int(outcome),
+            status=0,
+            fetched_at=0.0,
+            milliseconds=0,
+            tries=due.tries + 1,
+            detail=detail,
+            retry_after_seconds=retry_after,
         )
+        self._ledger.wait_for(findings)
+        self._findings.append(findings)
 
     def _commit(self, now: float) -> None:
         if self._committing or not self._findings or self._paused:
@@ -319,16 +317,13 @@ class Coordinator:
     def _bury(self, worker: int, doc_id: int | None, now: float) -> None:
         """A worker died: what it had not reported is due again; a page that kills twice is out."""
         orders = self._ledger.of_worker(worker)
-        # Orders that are on the wire are still in the URL server's hands; transferred ones are not.
-        on_the_wire = [trans_id for trans_id, out in orders.items() if not out.transferred]
-        transferred = [out.due for out in orders.values() if out.transferred]
         for trans_id in orders:
             self._ledger.take_back(trans_id)
-        self._urlserver.lost(on_the_wire, now)
-        for due in transferred:
-            if due.doc_id == doc_id:
-                self._suspect(due)
-        self._release([due.doc_id for due in transferred if due.doc_id != doc_id])
+        suspects = {trans_id: due for trans_id, due in orders.items() if due.doc_id == doc_id}
+        self._urlserver.forget(suspects, now)
+        self._urlserver.lost(orders.keys() - suspects.keys(), now)
+        for due in suspects.values():
+            self._suspect(due)
 
     def _suspect(self, due: Due) -> None:
         """A worker died over this document: once may be chance, twice is the document."""

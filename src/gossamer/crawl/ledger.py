@@ -1,8 +1,7 @@
-"""The account of what is out: ordered, transferred, reported, committed.
+"""The account of what is out: ordered, reported, committed.
 
-A visit is *in flight* from its order until DONE, and *uncommitted* from its order until the
-transaction with its findings. Both are bounded: the first is the concurrency the user asked for;
-the second is what a crash may cost in fetches done again.
+A visit holds its place from its order until the transaction with its findings: so the concurrency
+the user asked for bounds what is on the wire, and also what a crash may cost in repeated fetches.
 """
 
 from collections.abc import Iterable
@@ -12,27 +11,30 @@ from msgspec import Struct
 from gossamer.messages import Due, Findings
 
 
-class Out(Struct):
+class Out(Struct, frozen=True, gc=False):
     """A visit that a worker has been ordered to make."""
 
     due: Due
     worker: int
-    transferred: bool = False
 
 
 class Ledger:
     """Counts; decides nothing but how many more orders may go out."""
 
-    def __init__(self, concurrency: int, max_uncommitted: int, max_pages: int, pages: int) -> None:
+    def __init__(self, concurrency: int, max_pages: int, pages: int) -> None:
         self._concurrency = concurrency
-        self._max_uncommitted = max_uncommitted
         self._max_pages = max_pages
         self._out: dict[int, Out] = {}
         self._load: dict[int, int] = {}
         self._waiting_pages = 0
         self.pages = pages
-        self.in_flight = 0
         self.waiting = 0
+        """Visits that are over and wait for their transaction."""
+
+    @property
+    def in_flight(self) -> int:
+        """Visits ordered and not reported on."""
+        return len(self._out)
 
     @property
     def uncommitted(self) -> int:
@@ -46,33 +48,32 @@ class Ledger:
 
     def credit(self) -> int:
         """Return how many more orders may go out now."""
-        credit = min(self._concurrency - self.in_flight, self._max_uncommitted - self.uncommitted)
+        credit = self._concurrency - len(self._out) - self.waiting
         if self._max_pages:
             may_become_pages = len(self._out) + self._waiting_pages
             credit = min(credit, self._max_pages - self.pages - may_become_pages)
         return max(credit, 0)
 
+    def load(self, worker: int) -> int:
+        """Return how many visits a worker has to make."""
+        return self._load.get(worker, 0)
+
     def ordered(self, trans_id: int, due: Due, worker: int) -> None:
         """Note an order."""
         self._out[trans_id] = Out(due, worker)
-        self.in_flight += 1
         self._load[worker] = self._load.get(worker, 0) + 1
-
-    def transferred(self, trans_id: int) -> None:
-        """Note a DONE."""
-        out = self._out.get(trans_id)
-        if out is not None:
-            self._landed(out)
 
     def reported(self, findings: Findings) -> bool:
         """Note findings; False when they belong to a visit that was given up meanwhile."""
-        out = self._out.pop(findings.trans_id, None)
-        if out is None:
+        if self.take_back(findings.trans_id) is None:
             return False
-        self._landed(out)
+        self.wait_for(findings)
+        return True
+
+    def wait_for(self, findings: Findings) -> None:
+        """Note findings that no visit stands behind, or not any more."""
         self.waiting += 1
         self._waiting_pages += findings.is_page
-        return True
 
     def committed(self, findings: Iterable[Findings], pages: int) -> None:
         """Note that findings are in the catalog, which now counts this many pages."""
@@ -86,12 +87,12 @@ class Ledger:
         out = self._out.pop(trans_id, None)
         if out is None:
             return None
-        self._landed(out)
+        self._load[out.worker] -= 1
         return out.due
 
-    def of_worker(self, worker: int) -> dict[int, Out]:
+    def of_worker(self, worker: int) -> dict[int, Due]:
         """Return the orders a worker has not reported on."""
-        return {trans_id: out for trans_id, out in self._out.items() if out.worker == worker}
+        return {trans_id: out.due for trans_id, out in self._out.items() if out.worker == worker}
 
     def by_document(self, doc_ids: Iterable[int]) -> list[int]:
         """Return the trans ids of these documents' orders."""
@@ -101,14 +102,3 @@ class Ledger:
     def everything(self) -> list[int]:
         """Return the trans ids of all orders that are out."""
         return list(self._out)
-
-    def load(self, worker: int) -> int:
-        """Return how many visits a worker has in flight."""
-        return self._load.get(worker, 0)
-
-    def _landed(self, out: Out) -> None:
-        """Count a visit out of flight, once."""
-        if not out.transferred:
-            out.transferred = True
-            self.in_flight -= 1
-            self._load[out.worker] -= 1

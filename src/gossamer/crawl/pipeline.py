@@ -1,7 +1,7 @@
 """The only file that knows all rooms: it makes them, connects them, runs them and takes them apart.
 
     catalog ──due──► writer ──► coordinator ──offer──► urlserver ──orders──► crew: workers
-       ▲                                                             (spider, store, parse, handlers)
+       ▲                                                            (spider, store, parse, handlers)
        └──────── commit ◄── admission ◄── coordinator ◄── DONE, findings ──────┘
 
 Queues, each with who fills and who empties it:
@@ -55,9 +55,6 @@ from gossamer.url.scope import Scope
 from gossamer.urlserver.dns import Resolver
 from gossamer.urlserver.urlserver import UrlServer
 
-# A visit holds its place until its transaction: a crash costs no more repeated fetches than were
-# asked for at once.
-_UNCOMMITTED_FACTOR: Final = 1
 _STARTS: Final = "start_urls"
 _LIMITS: Final = "limits"
 _MAX_REQUEUED: Final = 100_000_000
@@ -220,12 +217,7 @@ def _wired(
 
     names = Names(resolver, policy, {host_of(url) for url in seeds}, tell_policy)
     writer = Writer(catalog, stops.fail)
-    ledger = Ledger(
-        settings.crawl.concurrency,
-        _UNCOMMITTED_FACTOR * settings.crawl.concurrency,
-        settings.crawl.max_pages,
-        catalog.counts().pages,
-    )
+    ledger = Ledger(settings.crawl.concurrency, settings.crawl.max_pages, catalog.counts().pages)
     spider.watch(resolver.fileno(), lambda: None)
     spider.watch(writer.fileno(), lambda: None)
     try:

@@ -13,7 +13,13 @@ from gossamer.config.spider import SpiderSettings
 from gossamer.messages import Fetch, Kind, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
-from gossamer.urlserver.urlserver import FetchRobots, RobotsAnswer, RobotsRules, UrlServer
+from gossamer.urlserver.urlserver import (
+    FetchRobots,
+    RobotsAnswer,
+    RobotsRules,
+    RobotsState,
+    UrlServer,
+)
 
 
 class RobotsDesk:
@@ -96,9 +102,12 @@ class RobotsDesk:
         )
 
     def _note(self, authority: str, answer: RobotsAnswer, rules: RobotsRules, now: float) -> None:
+        self._sitemaps.extend(rules.sitemaps)
+        if rules.failures and rules.state is not RobotsState.UNREACHABLE:
+            # The last good copy is in use, and it is what the catalog has.
+            return
         wall = self._clock.time()
         since = rules.unreachable_since
-        self._sitemaps.extend(rules.sitemaps)
         self._records.append(
             RobotsRecord(
                 authority=authority,

@@ -28,6 +28,7 @@ _ZSTD_SLICE: Final = 512
 # The stubs of isal call it an exception, but it is a class of them.
 _INFLATE_ERROR: Final = cast("type[Exception]", isal_zlib.error)
 _MAX_PADDED_BYTES: Final = 1 << 18
+_MIN_SNIFFED_BYTES: Final = 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _TEXT: Final = bytes((9, 10, 12, 13, *range(32, 127), *range(128, 256)))
 
@@ -66,7 +67,8 @@ class Decoder:
         self._codings = codings
         self._max_bytes = max_bytes
         self._max_ratio = max_ratio
-        self._fault: Outcome | None = None
+        self.fault: Outcome | None = None
+        """What is wrong with it so far."""
         self._detail = ""
         self._taken = 0
         self._made = 0
@@ -94,8 +96,8 @@ class Decoder:
 
     def _feed_slice(self, data: bytes) -> bool:
         self._taken += len(data)
-        if self._fault is not None:
-            return self._fault in (Outcome.BODY_DECODE, Outcome.BODY_ENCODING)
+        if self.fault is not None:
+            return self.fault in (Outcome.BODY_DECODE, Outcome.BODY_ENCODING)
         try:
             for piece in self._run(0, data):
                 self._pieces.append(piece)
@@ -109,19 +111,38 @@ class Decoder:
     def finish(self, raw: bytes) -> Decoded:
         """Return the body and what is wrong with it; `raw` is all that was fed."""
         body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        flags: tuple[str, ...] = ()
-        if self._fault is None and self._taken:
-            if not all(stage.is_complete() for stage in self._stages):
-                self._fail(Outcome.BODY_SHORT, "compressed body ends early")
-            elif any(stage.trailing for stage in self._stages):
-                flags = ("trailing_bytes",)
-        elif self._fault is Outcome.BODY_DECODE and self._codings == ("br",):
+        if self.fault is None and self._taken:
+            if all(stage.is_complete() for stage in self._stages):
+                trailing = any(stage.trailing for stage in self._stages)
+                return Decoded(body, flags=("trailing_bytes",) if trailing else ())
+            self._fail(Outcome.BODY_SHORT, "compressed body ends early")
+        if self.fault in (Outcome.BODY_DECODE, Outcome.BODY_SHORT):
+            return self._salvage(raw, body[: self._max_bytes])
+        return Decoded(body[: self._max_bytes], self.fault, self._detail)
+
+    def _salvage(self, raw: bytes, body: bytes) -> Decoded:
+        """Save what can be saved of a body that is damaged or whose coding has the wrong name.
+
+        Some decoders take a wrong coding for the start of a right one, so a body that seems to end
+        early is looked at, too.
+        """
+        if self._codings == ("br",) and self.fault is Outcome.BODY_DECODE:
             whole = _brotli_before_padding(raw, self._max_bytes)
             if whole is not None:
                 return Decoded(whole, flags=("trailing_bytes",))
-        if self._fault is Outcome.BODY_DECODE and not body:
-            body, flags = _salvage(raw, self._codings, self._max_bytes, self._max_ratio)
-        return Decoded(body[: self._max_bytes], self._fault, self._detail, flags)
+        wrong_name = f"the body is not {', '.join(self._codings)}"
+        if len(raw) >= _MIN_SNIFFED_BYTES and not raw[:1024].translate(None, _TEXT):
+            return Decoded(raw, Outcome.BODY_DECODE, wrong_name, ("identity_sniffed",))
+        is_gzip = self._codings in (("gzip",), ("x-gzip",))
+        if raw[:2] == _GZIP_MAGIC and not is_gzip:
+            other = Decoder(("gzip",), self._max_bytes, self._max_ratio)
+            other.feed(raw)
+            decoded = other.finish(raw)
+            if decoded.fault is None:
+                return Decoded(decoded.body, Outcome.BODY_DECODE, wrong_name, ("coding_sniffed",))
+        if is_gzip and self.fault is Outcome.BODY_DECODE and not body:
+            body = _inflate_damaged(raw, self._max_bytes)
+        return Decoded(body, self.fault, self._detail)
 
     def _run(self, depth: int, data: bytes) -> Iterator[bytes]:
         if depth == len(self._stages):
@@ -143,10 +164,10 @@ class Decoder:
             self._fail(Outcome.BODY_BOMB, f"grew more than {self._max_ratio} times")
         elif self._made > self._max_bytes:
             self._fail(Outcome.BODY_TOO_LARGE, f"more than {self._max_bytes} bytes decoded")
-        return self._fault is None
+        return self.fault is None
 
     def _fail(self, fault: Outcome, detail: str) -> None:
-        self._fault = fault
+        self.fault = fault
         self._detail = detail
 
 
@@ -308,22 +329,6 @@ class _Zstd:
 
     def is_complete(self) -> bool:
         return bool(self._object.eof)
-
-
-def _salvage(
-    raw: bytes, codings: tuple[str, ...], max_bytes: int, max_ratio: int
-) -> tuple[bytes, tuple[str, ...]]:
-    """Save what can be saved of a body whose coding is damaged or has the wrong name."""
-    if not raw[:1024].translate(None, _TEXT):
-        return raw, ("identity_sniffed",)
-    if raw[:2] != _GZIP_MAGIC:
-        return b"", ()
-    if codings in (("gzip",), ("x-gzip",)):
-        return _inflate_damaged(raw, max_bytes), ("body_salvaged",)
-    other = Decoder(("gzip",), max_bytes, max_ratio)
-    other.feed(raw)
-    decoded = other.finish(raw)
-    return (decoded.body, ("coding_sniffed",)) if decoded.fault is None else (b"", ())
 
 
 def _inflate_damaged(raw: bytes, max_bytes: int) -> bytes:

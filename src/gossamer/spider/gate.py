@@ -31,8 +31,13 @@ class Held(Protocol):
     """What the gate needs of a transfer."""
 
     handle: pycurl.Curl
+    secure: bool
     gate_descriptor: int
     gate_peeked: int
+
+    def note_sent(self) -> None:
+        """Remember that the request has left."""
+        ...
 
     def note_relay(self, relay: Relay) -> None:
         """Remember that a relay reads the connection."""
@@ -64,22 +69,24 @@ class Gate:
 
     def enter(self, transfer: Held) -> None:
         """Hold back a transfer whose request is about to go out."""
-        if self._is_open:
-            return
         # It may have been here before, on a kept connection that proved dead.
         self.leave(transfer)
-        transfer.handle.pause(pycurl.PAUSE_RECV)
+        if not transfer.secure and not self._is_open:
+            transfer.handle.pause(pycurl.PAUSE_RECV)
         self._entered.append(transfer)
 
     def settle(self) -> None:
-        """Watch the connections of those whose request is out."""
+        """Note whose request is out by now, and watch their connections."""
         if not self._entered:
             return
         sending = []
         for transfer in self._entered:
             descriptor = transfer.handle.getinfo(pycurl.ACTIVESOCKET)
-            if descriptor < 0 or self._loop.is_wanted(descriptor):
+            if descriptor < 0 or self._loop.is_sending(descriptor):
                 sending.append(transfer)
+                continue
+            transfer.note_sent()
+            if transfer.secure or self._is_open:
                 continue
             transfer.gate_descriptor = descriptor
             transfer.gate_peeked = 0

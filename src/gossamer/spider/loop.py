@@ -93,9 +93,9 @@ class Loop:
         if self._taps.pop(fd, None) is not None:
             self._changed.add(fd)
 
-    def is_wanted(self, fd: int) -> bool:
-        """Whether libcurl waits for something on it."""
-        return fd in self._wanted
+    def is_sending(self, fd: int) -> bool:
+        """Whether libcurl waits until it can write to it."""
+        return bool(self._wanted.get(fd, 0) & select.POLLOUT)
 
     def note_new(self, fd: int) -> None:
         """Hear that a number stands for another connection than before."""

@@ -137,11 +137,6 @@ class Reception:
         self.is_cut = True
         # A fault of the coding is the decoder's to tell; of an error page a part is enough.
         if detail and self.head().status < 300:
-            decoded = self.decoded(b"")
-            if decoded is not None and decoded.fault in (
-                Outcome.BODY_BOMB,
-                Outcome.BODY_TOO_LARGE,
-            ):
-                self.stop(decoded.fault, decoded.detail)
-            self.stop(Outcome.BODY_TOO_LARGE, detail)
+            is_bomb = self._decoder is not None and self._decoder.fault is Outcome.BODY_BOMB
+            self.stop(Outcome.BODY_BOMB if is_bomb else Outcome.BODY_TOO_LARGE, detail)
         return _ABORT

@@ -54,10 +54,10 @@ class Transfer:
         "_connecting",
         "_error_number",
         "_had_conditions",
+        "_is_reported",
         "_mended",
         "_reception",
         "_relay",
-        "_secure",
         "_sent_at",
         "_shared",
         "_wall",
@@ -69,6 +69,7 @@ class Transfer:
         "handle",
         "report_at",
         "sample",
+        "secure",
         "started",
         "visit",
     )
@@ -94,7 +95,7 @@ class Transfer:
         self.started = now
         self.check_at = first_look(now, self._shared.settings)
         self._wall = wall
-        self._secure = visit.url.startswith("https")
+        self.secure = visit.url.startswith("https")
         handle = self.handle
         handle.setopt(pycurl.URL, visit.url)
         if visit.address != self._address:
@@ -120,7 +121,7 @@ class Transfer:
             requested_at=self._sent_at + self.grace if self._sent_at else 0.0,
             has_head=reception.head().complete,
             received=self._bytes_so_far(),
-            secure=self._secure,
+            secure=self.secure,
         )
         return check(progress, self.sample, now, self._shared.settings)
 
@@ -161,6 +162,8 @@ class Transfer:
             redirect_to=target,
         )
         if is_sent:
+            if not self._is_reported and visit.report_start:
+                self.note_sent()
             fetch.sent_at = self._sent_at
             fetch.request_head = shared.form.head(visit.url, self._conditions, head.version)
         if head.retry_after is not None:
@@ -174,8 +177,9 @@ class Transfer:
         self._conditions = []
         self._connecting = -1
         self._error_number = 0
-        self._secure = False
+        self.secure = False
         self._sent_at = 0.0
+        self._is_reported = False
         self._wire_start = -1
         self._mended = None
         self.gate_peeked = 0
@@ -189,6 +193,16 @@ class Transfer:
         self.report_at = 0.0
         self.sample = None
         self.visit = _NO_VISIT
+
+    def note_sent(self) -> None:
+        """Remember that the request has left: rather later than it did, so that gaps are kept.
+
+        It happens twice when a kept connection proved dead and libcurl tries a fresh one.
+        """
+        self._sent_at = self._shared.clock.monotonic()
+        if self.visit.report_start and not self._is_reported:
+            self._is_reported = True
+            self._shared.on_sent(self.visit.trans_id, self._sent_at)
 
     def note_relay(self, relay: Relay) -> None:
         """Remember that a relay reads the connection."""
@@ -216,7 +230,7 @@ class Transfer:
             stopped=self._reception.stopped,
             stopped_detail=self._reception.stopped_detail,
             conditional=bool(self._conditions),
-            secure=self._secure,
+            secure=self.secure,
             verified=self._shared.settings.verify_tls,
             is_cut=self._reception.is_cut,
             decoded=decoded,
@@ -318,11 +332,6 @@ class Transfer:
         return int(pycurl.SOCKOPT_OK)
 
     def _on_request(self, *_addresses: object) -> int:
-        now = self._shared.clock.monotonic()
-        # A second time when a kept connection proved dead and libcurl tries a fresh one.
-        if self.visit.report_start and not self._sent_at:
-            self._shared.on_sent(self.visit.trans_id, now)
-        self._sent_at = now
-        if not self._secure:
-            self._shared.gate.enter(self)
+        self._sent_at = self._shared.clock.monotonic()
+        self._shared.gate.enter(self)
         return int(pycurl.PREREQFUNC_OK)

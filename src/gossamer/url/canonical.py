@@ -58,9 +58,11 @@ _UNRESERVED: Final = frozenset(
 )
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _HOST_AND_PORT: Final = re.compile(r"[^/?#:@\[\]]+:[0-9]{1,5}(?:[/?#]|$)")
-# References that need no parser: climb, then append. Most are so, and it costs a third of the
-# parser.
-_PLAIN: Final = re.compile(r"(/|(?:\.\./)*)([A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*/?)")
+# References that need no parser: climb, then append. Most are so, and it costs a fifth of the
+# parser. A dot after a slash may be a segment that has to be resolved.
+_PLAIN: Final = re.compile(r"((?:\.\./)*)(/?[A-Za-z0-9_-][A-Za-z0-9_./-]*)")
+_DOT_SEGMENT: Final = "/."
+_PLAIN_NAME: Final = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*)?")
 # Text shrinks on its way to the canonical form (`%41`, `/a/../`), hardly ever more than this.
 _SHRINKING: Final = 4
 _UNKNOWN: Final = ""
@@ -125,24 +127,19 @@ class Joiner:
 
     def __init__(self, settings: UrlSettings | None = None, cache_bytes: int = 48 << 20) -> None:
         self._settings = settings if settings is not None else _DEFAULTS
-        self._memories = Generations(lambda _: _Memory(), _weigh_memory, cache_bytes // 2)
-        self._targets = Generations(_make_target, _weigh_target, cache_bytes // 2)
+        self._max_bytes = self._settings.max_bytes
+        self._memories = Generations(_Memory, _weigh_memory, cache_bytes // 2)
+        self.targets = Generations(_make_target, _weigh_target, cache_bytes // 2)
+        """The record of each canonical URL, made when it is asked for."""
         self._given: str | None = None
         self._base: str | None = None
-        self._local = self._shared = _Memory()
-        self._climbs: list[str] = []
+        self._authority = ""
+        self._local = self._shared = _Memory("")
         self._turn = 0
 
     def join(self, base: str, href: str) -> str | None:
         """Return the canonical URL that `href` means on a page at `base`, or None."""
-        if base != self._given or self._turn != self._memories.turn:
-            self._go_to(base)
-        url = self._local.get(href, _UNKNOWN)
-        if url == _UNKNOWN:
-            url = self._shared.get(href, _UNKNOWN)
-            if url == _UNKNOWN:
-                return self._resolve(href)
-        return url
+        return self.join_all(base, (href,))[0]
 
     def join_all(self, base: str, hrefs: Iterable[str]) -> list[str | None]:
         """Return what `join` returns for each of the references of one page."""
@@ -152,84 +149,112 @@ class Joiner:
         found: list[str | None] = []
         for href in hrefs:
             url = local(href, _UNKNOWN)
-            if url == _UNKNOWN:
+            if url is _UNKNOWN:
                 url = shared(href, _UNKNOWN)
-                if url == _UNKNOWN:
+                if url is _UNKNOWN:
                     url = resolve(href)
             found.append(url)
         return found
 
     def target(self, url: str) -> Target:
         """Return the record of a canonical URL."""
-        return self._targets[url]
+        return self.targets[url]
 
     def _go_to(self, base: str) -> None:
         """Open the memories that belong to a base."""
         self._given = base
-        self._base = canonicalize(base, self._settings)
-        directory = directory_of(self._base) if self._base is not None else ""
-        authority = authority_of(self._base) if self._base is not None else ""
+        directory = base[: base.rfind("/") + 1]
+        if self._is_canonical(base, directory):
+            self._base = base
+        else:
+            self._base = canonicalize(base, self._settings)
+            directory = directory_of(self._base) if self._base is not None else ""
+        self._authority = authority_of(directory)
         # A directory ends in a slash and an authority does not, so the two never meet.
         self._local = self._memories[directory]
-        self._shared = self._memories[authority]
-        self._climbs = [directory]
+        self._shared = self._memories[self._authority]
         self._turn = self._memories.turn
+
+    def _is_canonical(self, base: str, directory: str) -> bool:
+        """Whether that is plain to see: a directory met before, with a simple name in it."""
+        return (
+            directory != ""
+            and directory in self._memories
+            and len(base) <= self._max_bytes
+            and _PLAIN_NAME.fullmatch(base, len(directory)) is not None
+        )
 
     def _resolve(self, href: str) -> str | None:
         """Answer for a reference that is not remembered as it is written."""
+        plain = _PLAIN.fullmatch(href) if self._base is not None else None
+        if plain is None:
+            return self._resolve_by_parser(href)
+        climb, rest = plain.groups()
+        if _DOT_SEGMENT in rest or (climb and rest[0] == "/"):
+            return self._resolve_by_parser(href)
+        if rest[0] == "/":
+            memory, url = self._shared, self._authority + rest
+        else:
+            memory = self._local
+            levels = len(climb) // 3
+            climbs = memory.climbs
+            url = (climbs[levels] if levels < len(climbs) else self._climbed(levels)) + rest
+        return self._keep(memory, href, url if len(url) <= self._max_bytes else None)
+
+    def _resolve_by_parser(self, href: str) -> str | None:
         bare = _without_fragment(href)
         if bare != href:
             for memory in (self._local, self._shared):
                 if bare in memory:
                     return memory[bare]
-        if len(bare) > self._settings.max_bytes * _SHRINKING:
+        if len(bare) > self._max_bytes * _SHRINKING:
             return None
         base = self._base
         if not bare:
             return base
         if base is None:
             return self._keep(self._local, bare, canonicalize(bare, self._settings))
-        if plain := _PLAIN.fullmatch(bare):
-            return self._resolve_plain(base, plain)
         url = _join(base, bare, self._settings)
         if bare.startswith(("/", *_WEB)):
             return self._keep(self._shared, bare, url)
         return url if _needs_whole_base(bare) else self._keep(self._local, bare, url)
 
-    def _resolve_plain(self, base: str, reference: re.Match[str]) -> str | None:
-        href, climb, rest = reference[0], reference[1], reference[2]
-        if climb == "/":
-            memory, url = self._shared, authority_of(base) + href
-        else:
-            memory, url = self._local, self._climbed(len(climb) // 3) + rest
-        return self._keep(memory, href, url if len(url) <= self._settings.max_bytes else None)
-
     def _climbed(self, levels: int) -> str:
         """Return the directory so many levels up from the base, at most the root."""
-        climbs = self._climbs
+        memory = self._local
+        climbs = memory.climbs
         while len(climbs) <= levels:
             below = climbs[-1]
             if below.count("/") == 3:
                 return below
             climbs.append(below[: below.rindex("/", 0, -1) + 1])
+            self._grow(memory, 100 + len(below))
         return climbs[levels]
 
     def _keep(self, memory: "_Memory", href: str, url: str | None) -> str | None:
         memory[href] = url
-        weight = 240 + len(href) + (len(url) if url is not None else 0)
-        memory.weight += weight
-        self._memories.grow(weight)
+        self._grow(memory, 240 + len(href) + (len(url) if url is not None else 0))
         return url
+
+    def _grow(self, memory: "_Memory", count_bytes: int) -> None:
+        memory.weight += count_bytes
+        self._memories.grow(count_bytes)
 
 
 class _Memory(dict[str, str | None]):
     """What references mean, all seen from one directory or one authority."""
 
-    weight = 300
+    __slots__ = ("climbs", "weight")
+
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self.weight = 500 + len(place)
+        self.climbs = [place]
+        """The directory, the one above it, and so on as far as it was asked for."""
 
 
-def _weigh_memory(directory: str, memory: _Memory) -> int:
-    return memory.weight + len(directory)
+def _weigh_memory(_: str, memory: _Memory) -> int:
+    return memory.weight
 
 
 def _make_target(url: str) -> Target:

@@ -106,7 +106,7 @@ class Host:
         self.no_name: Resolution | None = None
         self.authorities: dict[str, Authority] = {}
         self.awaiting: Authority | None = None
-        self.errands: deque[Authority] = deque()
+        self.errands: list[Authority] = []
 
     def set_pace(self, pace: "Pace") -> None:
         """Work out the gap (the longest of configured, Crawl-delay, back-off) and the limit."""

@@ -151,7 +151,7 @@ class UrlServer:
             and not address.unstarted
         ):
             if host.errands:
-                self._send_errand(host.errands.popleft(), host, address, now)
+                self._send_errand(host.errands.pop(0), host, address, now)
             else:
                 due = self._next_due(host, now)
                 if due is not None:
