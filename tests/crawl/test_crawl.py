@@ -4,12 +4,14 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from harness import Onlooker, RunGossamer, command, crawl, pages_in, read_jsonl
+from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.process import FakeWeb
@@ -215,3 +217,54 @@ def test_a_redirect_into_a_private_network_is_never_followed(tmp_path: Path, gos
     assert private
     assert {row["outcome"] for row in private} == {"policy.private_address"}
     assert {row["state"] for row in private} == {"excluded"}
+
+
+def test_name_servers_that_never_answer_end_in_one_message(tmp_path: Path, gossamer: RunGossamer):
+    """An unreachable DNS: exit code 5, what was tried, what to do; the URL is still there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        server = f"127.0.0.1:{silent.getsockname()[1]}"
+        result = gossamer(
+            "crawl", "http://site.example/", "--dir", tmp_path / "w", "--quiet",
+            "--set", f'urlserver.dns_servers=["{server}"]',
+            "--set", "urlserver.dns_timeout_seconds=0.5", "--set", "crawl.patience_seconds=2",
+            check=5,
+        )  # fmt: skip
+    assert "no name server has answered" in result.stderr
+    assert "dns_servers" in result.stderr
+    assert counts(gossamer, tmp_path / "w")["pending"] == 1
+
+
+def test_a_wider_scope_lets_in_what_a_narrower_one_kept_out(tmp_path: Path):
+    with FakeWeb(pages=60, hosts=3, seed=3) as web:
+        argv = [
+            part for part in command(web, tmp_path / "w", *FAST) if part not in web.start_urls[1:]
+        ]
+        narrow = [*argv]
+        narrow[narrow.index("any")] = "host"
+        assert subprocess.run(narrow, timeout=60, check=False).returncode == 0
+        assert judge.missing(web.log(), web.truth()) != set()
+        assert subprocess.run(argv, timeout=60, check=False).returncode == 0
+        log, truth = web.log(), web.truth()
+    assert judge.missing(log, truth) == set()
+    assert judge.refetches(log) == {}
+
+
+def test_the_settings_of_the_last_run_are_kept_as_a_file_that_can_be_used(
+    tmp_path: Path, gossamer: RunGossamer
+):
+    with FakeWeb(pages=5, hosts=1, seed=3) as web:
+        crawl(web, tmp_path / "w", *FAST, "--set", "spider.max_redirects=7")
+    shown = gossamer("config", "--config", tmp_path / "w" / "gossamer.toml", "--json").stdout
+    assert '"max_redirects"' in shown
+    assert "max_redirects = 7" in (tmp_path / "w" / "gossamer.toml").read_text()
+
+
+def test_a_payload_fetched_under_two_urls_is_stored_once(tmp_path: Path):
+    with FakeWeb(pages=40, hosts=1, seed=3, duplicates=6) as web:
+        crawl(web, tmp_path / "w", *FAST, "--workers", "2")
+    kinds: list[str] = []
+    for path in (tmp_path / "w" / "archive").glob("*.warc.gz"):
+        with path.open("rb") as stream:
+            kinds += [record.rec_type for record in ArchiveIterator(stream)]
+    assert kinds.count("revisit") >= 5

@@ -48,6 +48,7 @@ _GRACE_SECONDS: Final = 3.0
 _COMMIT_SECONDS: Final = 0.005
 _DISK_RETRY_SECONDS: Final = 2.0
 _FULL_SECONDS: Final = 0.01
+_SILENT_SECONDS: Final = 20.0
 _LEAST_FREE_BYTES: Final = 1 << 20
 _MAX_DEATHS: Final = 2
 _MAX_LEASE: Final = 2_000
@@ -472,6 +473,9 @@ class Coordinator:
             return None
         if self._ledger.limit_reached:
             return self._stops.page_limit(self._settings.crawl.max_pages)
+        silent = self._urlserver.stats().resolver_silent_seconds
+        if silent > min(self._settings.crawl.patience_seconds, _SILENT_SECONDS):
+            return self._stops.no_names(silent, self._counts.pending + self._counts.leased)
         if self._robots.busy or self._names.busy:
             return None
         if self._urlserver.empty and self._counts.pending == 0 and self._counts.leased == 0:

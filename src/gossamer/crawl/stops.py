@@ -73,6 +73,16 @@ class Stops:
             at_once=True,
         )
 
+    def no_names(self, silent_seconds: float, remaining: int) -> Stop:
+        """No name server answers anybody, and nothing else can be done meanwhile."""
+        return Stop(
+            "dns_unreachable",
+            WORK_REMAINS_CODE,
+            f"stopped: no name server has answered for {silent_seconds:.0f} s and {remaining} URLs "
+            "are left; check the network, or name servers in [urlserver] dns_servers (gossamer "
+            "doctor tests them), then run the same command again to go on",
+        )
+
     def stalled(
         self, now: float, next_event: float | None, patience: float, remaining: int
     ) -> Stop | None:

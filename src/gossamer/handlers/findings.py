@@ -1,6 +1,6 @@
 """What one visit adds to what is known: its result, and the URLs it leads to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import xxhash
 
@@ -9,10 +9,11 @@ from gossamer.config.url import UrlSettings
 from gossamer.handlers.recent import Recent
 from gossamer.messages import Document, Fetch, Findings, Found, Kind, Page
 from gossamer.outcomes import Outcome, State
-from gossamer.url.canonical import Joiner
+from gossamer.url.canonical import Joiner, Target
 from gossamer.url.scope import Scope
 from gossamer.url.traps import path_trap
 
+_PAGE = int(Kind.PAGE)
 _PENDING = int(State.PENDING)
 _EXCLUDED = int(State.EXCLUDED)
 _MAX_DETAIL = 500
@@ -29,7 +30,7 @@ class Finder:
         handler_settings: HandlerSettings,
     ) -> None:
         self._scope = scope
-        self._joiner = joiner
+        self._targets = joiner.targets
         self._url_settings = url_settings
         self._follow_assets = handler_settings.follow_assets
         self._follow_nofollow = handler_settings.follow_nofollow
@@ -92,25 +93,25 @@ class Finder:
             self._recent.forget(found.md5[:8])
 
     def _redirect(self, fetch: Fetch, target_url: str, found: list[Found]) -> Outcome:
-        """Offer a redirect's target, which meets every rule like any other URL."""
+        """Offer a redirect's target, which meets scope, robots and politeness like any other URL."""
         visit = fetch.visit
-        target = self._joiner.target(target_url)
+        target = self._targets[target_url]
         verdict = self._scope.verdict(target_url, target.host, visit.depth)
         self._offer(target_url, visit.depth, Kind(visit.kind), (*visit.via, visit.url), found)
         return Outcome.REDIR_SCOPE if verdict is Outcome.POLICY_SCOPE else fetch.outcome
 
     def _links(self, fetch: Fetch, page: Page, found: list[Found]) -> bytes:
         """Offer what a page refers to; return the keys of its page links, for the link graph."""
-        target_of = self._joiner.target
+        targets = self._targets
         depth = fetch.visit.depth + 1
-        by_key = {target_of(link.url).key: link for link in page.links}
+        by_key = {targets[link.url].key: link for link in page.links}
         if page.nofollow and not self._follow_nofollow:
             return b"".join(by_key)
-        for key in self._in_order(by_key, self._recent.unseen(set(by_key))):
-            link = by_key[key]
-            if link.nofollow and not self._follow_nofollow:
-                continue
-            self._offer(link.url, depth, Kind.PAGE, (), found)
+        unseen = self._recent.unseen(set(by_key))
+        # Most pages have nothing new, so most need not be looked through.
+        for key, link in by_key.items() if unseen else ():
+            if key in unseen and (self._follow_nofollow or not link.nofollow):
+                self._report(targets[link.url], depth, _PAGE, (), found)
         for link in page.sitemap_urls:
             self._offer(link.url, fetch.visit.depth, Kind.SITEMAP, (), found)
         if self._follow_assets:
@@ -118,33 +119,25 @@ class Finder:
                 self._offer(link.url, depth, Kind.ASSET, (), found)
         return b"".join(by_key)
 
-    @staticmethod
-    def _in_order(ordered: Iterable[bytes], wanted: set[bytes]) -> Iterator[bytes]:
-        """Yield the wanted keys in page order; on most pages there are few or none."""
-        return (key for key in ordered if key in wanted) if wanted else iter(())
-
     def _offer(
         self, url: str, depth: int, kind: Kind, via: tuple[str, ...], found: list[Found]
     ) -> None:
-        target = self._joiner.target(url)
-        if target.key in self._recent:
-            return
+        target = self._targets[url]
+        if target.key not in self._recent:
+            self._report(target, depth, int(kind), via, found)
+
+    def _report(
+        self, target: Target, depth: int, kind: int, via: tuple[str, ...], found: list[Found]
+    ) -> None:
+        """Put a URL that was not reported lately among the findings."""
+        url, host = target.url, target.host
         self._recent.add(target.key)
-        verdict = self._scope.verdict(url, target.host, depth)
+        verdict = self._scope.verdict(url, host, depth)
         if verdict is None and path_trap(url, self._url_settings) is not None:
             verdict = Outcome.POLICY_TRAP
-        found.append(
-            Found(
-                url=url,
-                md5=target.md5,
-                host=target.host,
-                depth=depth,
-                kind=int(kind),
-                state=_PENDING if verdict is None else _EXCLUDED,
-                outcome=None if verdict is None else int(verdict),
-                via=via,
-            )
-        )
+        state = _PENDING if verdict is None else _EXCLUDED
+        outcome = None if verdict is None else int(verdict)
+        found.append(Found(url, target.md5, host, depth, kind, state, outcome, via))
 
 
 def _content_type(fetch: Fetch) -> str:
