@@ -36,7 +36,8 @@ def _deep(rest: str) -> bytes:
 
 
 def _session(rest: str) -> bytes:
-    sessions = _words(rest, 3)
+    words = _words(rest, 12)
+    sessions = ["".join(words[start : start + 4]) for start in (0, 4, 8)]
     links = [
         (f"{_ROOT}session?sid={sid}&page={page}", f"page {page}")
         for page, sid in enumerate(sessions)
