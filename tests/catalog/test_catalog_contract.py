@@ -460,19 +460,18 @@ class TestContents:
         assert near == {A: None, B: A, C: None}
         assert catalog.near_duplicate_count() == 1
 
-    def test_a_payload_is_found_by_its_digest(self, catalog):
+    def test_a_body_is_found_by_its_checksum(self, catalog):
         digest = "sha1:" + "A2B3" * 8
+        body = b"c" * 16
         catalog.add([found(A), found(B)], NOW)
         first, second = lease_all(catalog)
         pointer = Pointer("w.warc.gz", 0, 10)
-        assert catalog.find_payload(digest) is None
-        catalog.commit(
-            [done(first, payload_digest=digest, pointer=pointer, fetched_at=NOW + 1)], NOW
-        )
-        catalog.commit([done(second, payload_digest=digest, pointer=pointer)], NOW)
-        assert (earlier := catalog.find_payload(digest)) is not None
-        assert earlier[:2] == (A, NOW + 1)
-        assert catalog.find_payload("md5:other") is None
+        assert catalog.find_content(body) is None
+        stored = {"payload_digest": digest, "pointer": pointer, "checksum": body}
+        catalog.commit([done(first, **stored, fetched_at=NOW + 1)], NOW)
+        catalog.commit([done(second, **stored)], NOW)
+        assert catalog.find_content(body) == (A, NOW + 1, digest, pointer)
+        assert catalog.find_content(b"d" * 16) is None
 
     def test_how_far_archive_files_are_good_is_known(self, catalog):
         catalog.add([found(A), found(B), found(C)], NOW)

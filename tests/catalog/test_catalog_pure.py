@@ -94,7 +94,7 @@ HOT = [
     "cut_url_waits", "cut_host_waits", "url_facts", "page_facts", "judge_url", "content_owner",
     "known_urls", "shorten_depth", "readmit_url", "recrawls_due", "requeue_url", "host_id_of",
     "count_host", "line_up_host", "count_outcome", "put_host_clock", "park_host", "host_clock",
-    "file_id_of", "extend_file", "robots", "totals", "find_payload", "url_with_prefix", "doc_id_of",
+    "file_id_of", "extend_file", "robots", "totals", "find_content", "url_with_prefix", "doc_id_of",
 ]  # fmt: skip
 
 

@@ -83,7 +83,6 @@ class Commit:
         self._links: list[tuple[int, bytes]] = []
         self._records: list[tuple[int, str]] = []
         self._understood_again: list[tuple[int]] = []
-        self._payloads: list[tuple[bytes, int]] = []
         self._found: list[tuple[Found, int | None]] = []
         self._ends: dict[int, int] = {}
 
@@ -178,8 +177,6 @@ class Commit:
             file_id, offset, length = self._place(pointer.file), pointer.offset, pointer.length
             self._ends[file_id] = max(self._ends.get(file_id, 0), offset + length)
         digest = packed_digest(findings.payload_digest) if findings.payload_digest else None
-        if digest is not None and pointer is not None and findings.wire_bytes > 0:
-            self._payloads.append((digest, fetch_id))
         checksum, simhash = findings.checksum, findings.simhash
         if simhash is not None and simhash >= _SIGN:
             simhash -= _WORD
@@ -235,7 +232,6 @@ class Commit:
         write(QUERIES["put_links"], self._links)
         write(QUERIES["delete_records"], self._understood_again)
         write(QUERIES["insert_record"], self._records)
-        write(QUERIES["insert_payload"], self._payloads)
         write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
 
 

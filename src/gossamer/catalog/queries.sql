@@ -133,10 +133,6 @@ INSERT INTO content (checksum, doc_id) VALUES (?, ?) ON CONFLICT DO NOTHING;
 -- The first document with a body.
 SELECT doc_id FROM content WHERE checksum = ?;
 
--- name: insert_payload
--- The first fetch with a payload owns it.
-INSERT INTO payload (digest, fetch_id) VALUES (?, ?) ON CONFLICT DO NOTHING;
-
 -- name: put_links
 -- The outgoing links of a document.
 INSERT INTO link (doc_id, targets) VALUES (?, ?)
@@ -350,14 +346,14 @@ WHERE link.doc_id > ? ORDER BY link.doc_id LIMIT ?;
 -- The URL whose md5 begins with these bytes.
 SELECT url FROM url WHERE md5 >= ? AND md5 <= ? LIMIT 1;
 
--- name: find_payload
--- The first fetch with a payload.
-SELECT url.url, fetch.fetched_at, file.name, fetch.offset, fetch.length
-FROM payload
-JOIN fetch ON fetch.fetch_id = payload.fetch_id
-JOIN url ON url.doc_id = fetch.doc_id
+-- name: find_content
+-- The latest document of the URL that was the first with a body.
+SELECT url.url, fetch.fetched_at, fetch.payload_digest, file.name, fetch.offset, fetch.length
+FROM content
+JOIN url ON url.doc_id = content.doc_id
+JOIN fetch ON fetch.fetch_id = url.last_page
 JOIN file ON file.file_id = fetch.file_id
-WHERE payload.digest = ?;
+WHERE content.checksum = ?;
 
 -- name: insert_record
 -- What a handler made of a document.

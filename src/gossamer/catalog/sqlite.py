@@ -28,7 +28,7 @@ from gossamer.catalog.catalog import (
     Verdict,
 )
 from gossamer.catalog.connection import Database, open_for_reading, open_for_writing
-from gossamer.catalog.digest import packed_digest
+from gossamer.catalog.digest import written_digest
 from gossamer.catalog.discover import discover, readmit
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.migrate import (
@@ -320,11 +320,13 @@ class SqliteCatalog:
         """Go through the URLs that were kept out, for another look when settings have changed."""
         return reading.excluded(self._database)
 
-    def find_payload(self, digest: str) -> tuple[str, float, Pointer] | None:
-        """Return URL, time and place of the first fetch with this payload."""
-        with self._database.doing("find a payload") as connection:
-            row = connection.execute(QUERIES["find_payload"], (packed_digest(digest),)).fetchone()
-        return None if row is None else (row[0], row[1], Pointer(row[2], row[3], row[4]))
+    def find_content(self, checksum: bytes) -> tuple[str, float, str, Pointer] | None:
+        """Return URL, time, payload digest and place of the first URL's document with this body."""
+        with self._database.doing("find a body") as connection:
+            row = connection.execute(QUERIES["find_content"], (checksum,)).fetchone()
+        if row is None:
+            return None
+        return row[0], row[1], written_digest(row[2]), Pointer(row[3], row[4], row[5])
 
     def records(self) -> Iterator[tuple[str, str]]:
         """Go through what handlers made of documents: pairs of URL and JSON."""

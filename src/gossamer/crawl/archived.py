@@ -6,6 +6,8 @@ the catalog knows, which a worker reads and never writes.
 
 from typing import Final
 
+import xxhash
+
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
 from gossamer.messages import Fetch
@@ -31,10 +33,10 @@ class Archived:
             return None
         known = self._own.get(digest)
         if known is None:
-            earlier = self._catalog.find_payload(digest)
-            if earlier is not None:
-                uri, fetched_at, pointer = earlier
-                known = Known(uri, fetched_at, digest, pointer)
+            earlier = self._catalog.find_content(xxhash.xxh3_128_digest(fetch.body))
+            # The same body may have been sent with another content coding: another payload.
+            if earlier is not None and earlier[2] == digest:
+                known = Known(*earlier)
         return known
 
     def note(self, fetch: Fetch, stored: Stored) -> None:

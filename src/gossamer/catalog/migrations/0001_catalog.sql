@@ -111,12 +111,6 @@ CREATE TABLE content (
     doc_id INTEGER NOT NULL REFERENCES url (doc_id)
 ) STRICT, WITHOUT ROWID;
 
--- The first fetch with a payload as it was on the wire: what a revisit record refers to.
-CREATE TABLE payload (
-    digest BLOB PRIMARY KEY,
-    fetch_id INTEGER NOT NULL REFERENCES fetch (fetch_id)
-) STRICT, WITHOUT ROWID;
-
 -- Outgoing links of a document: the first 8 bytes of the md5 of each target, one after the other.
 CREATE TABLE link (
     doc_id INTEGER PRIMARY KEY REFERENCES url (doc_id),

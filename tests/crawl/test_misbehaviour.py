@@ -1,0 +1,126 @@
+"""Every way a server can misbehave, in one crawl: each URL ends, and ends in its own class."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness import RunGossamer, pages_in, read_jsonl
+
+from gossamer.fakeweb.oddities import table
+from gossamer.fakeweb.process import FakeWeb
+from gossamer.outcomes import RULES, name_of, outcome_named
+
+SHORT = (
+    *("--set", "spider.timeout_request_ms=2500"),
+    *("--set", "spider.timeout_first_byte_ms=700"),
+    *("--set", "spider.timeout_connect_ms=1000"),
+    *("--set", "spider.min_rate_seconds=0.5"),
+)
+HURRY = (
+    *("--set", "urlserver.retry_soon_seconds=0.02"),
+    *("--set", "urlserver.retry_back_off_seconds=0.02"),
+    *("--set", "urlserver.max_back_off_seconds=0.05"),
+)
+FAST = ("--delay", "0", "--per-host", "8", "--workers", "1", "--quiet")
+# Where the crawler deviates from what the list of the fake web expects.
+DEVIATIONS = {
+    # No cookies are kept, so a page that waits for its cookie to come back is a loop.
+    "/~/cookie": ("redir.loop",),
+    # libcurl says something else of these on a connection that was used before.
+    "/~/raw/http-0.9": ("proto.not_http", "proto.status"),
+    "/~/raw/icy": ("proto.not_http", "proto.status"),
+    "/~/not-http": ("proto.not_http", "proto.status"),
+}
+
+Rows = dict[str, dict[str, object]]
+
+
+def run(workspace: Path, *arguments: str) -> None:
+    argv = [sys.executable, "-m", "gossamer.cli", "crawl", "--dir", str(workspace), *arguments]
+    result = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, (result.returncode, result.stderr)
+
+
+def rows_of(gossamer: RunGossamer, workspace: Path) -> Rows:
+    rows = read_jsonl(gossamer("export", "--dir", workspace, "--format", "jsonl").stdout)
+    return {str(row["url"]): row for row in rows}
+
+
+def end_of(url: str, rows: Rows) -> dict[str, object]:
+    """Return the row at which the redirects from a URL end."""
+    seen = [url]
+    while (target := str(rows[seen[-1]]["redirect_to"])) in rows and target not in seen:
+        seen.append(target)
+    return rows[seen[-1]]
+
+
+@pytest.mark.slow
+@pytest.mark.req("S0.6", "S0.10", "S0.12", "S0.23", "S0.24", "S0.27", "S0.28", "S0.29")
+def test_each_misbehaviour_ends_in_the_class_it_should(tmp_path: Path, gossamer: RunGossamer):
+    """Traps are left out here: their class is that of the whole, not of the first page."""
+    expected = {path: outcome for path, _, outcome in table()}
+    with FakeWeb(pages=3, hosts=1, seed=3) as web:
+        run(tmp_path / "w", web.oddities, "--scope", "any", *FAST, *SHORT, *HURRY,
+            "--exclude", "/~/trap/")  # fmt: skip
+        rows = rows_of(gossamer, tmp_path / "w")
+        asked = pages_in(web.log())
+    site = web.oddities.removesuffix("/~/")
+    wrong = {}
+    for path, outcome in expected.items():
+        if path.startswith("/~/trap/"):
+            assert rows[site + path]["outcome"] == "policy.scope"
+            continue
+        found = end_of(site + path, rows)["outcome"]
+        if found not in DEVIATIONS.get(path, (outcome,)):
+            wrong[path] = (outcome, found, rows[site + path]["detail"])
+    assert wrong == {}
+    assert len(expected) > 90
+
+    outcomes = {str(row["outcome"]) for row in rows.values()}
+    assert "internal" not in outcomes
+    for url, row in rows.items():
+        outcome = outcome_named(str(row["outcome"]))
+        assert row["state"] == RULES[outcome].final.name.lower(), url
+        assert asked[url] <= RULES[outcome].tries + 1, f"{url} was asked for again and again"
+
+
+def class_of_status(status: int) -> set[str]:
+    """Return the classes that may follow from a status, with a body and without further headers."""
+    if status == 206 or status == 304:
+        # Nobody asked for a part, nor named a copy of his own.
+        return {"proto.framing"} if status == 206 else {"proto.status"}
+    if 300 <= status < 400:
+        return {"redir.none"}
+    if status < 300:
+        return {"ok"}
+    if status == 429:
+        return {"http.429"}
+    return {"http.4xx"} if status < 500 else {"http.5xx"}
+
+
+@pytest.mark.req("S0.25", "S0.26")
+def test_every_status_has_a_class_and_is_tried_as_often_as_its_class_says(
+    tmp_path: Path, gossamer: RunGossamer
+):
+    statuses = range(200, 600)
+    hurry = (
+        *("--set", "urlserver.retry_back_off_seconds=0"),
+        *("--set", "urlserver.max_back_off_seconds=0"),
+    )
+    with FakeWeb(pages=3, hosts=1, seed=3) as web:
+        urls = {status: f"{web.oddities}status/{status}" for status in statuses}
+        run(tmp_path / "w", *urls.values(), *FAST, *hurry, "--max-depth", "0")
+        rows = rows_of(gossamer, tmp_path / "w")
+        asked = pages_in(web.log())
+    wrong = {}
+    for status, url in urls.items():
+        row = rows[url]
+        outcome = outcome_named(str(row["outcome"]))
+        if name_of(outcome) not in class_of_status(status) or row["status"] != status:
+            wrong[status] = (row["status"], row["outcome"])
+        elif (
+            asked[url] != RULES[outcome].tries or row["state"] != RULES[outcome].final.name.lower()
+        ):
+            wrong[status] = (row["outcome"], row["state"], asked[url])
+    assert wrong == {}
