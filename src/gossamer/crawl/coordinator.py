@@ -308,7 +308,8 @@ class Coordinator:
         self._committing = False
         self._counts = counts
         self._ledger.committed(batch, counts.pages)
-        if committed.new_urls:
+        # A URL that waits for another try is not new, but the catalog is no longer dry.
+        if committed.new_urls or counts.pending:
             self._dry_until = 0.0
         if self._on_pages is not None:
             self._on_pages([finding.doc_id for finding in batch if _is_page(finding)])

@@ -170,17 +170,21 @@ def _reconsider(
     """Let in what an earlier run kept out and the limits of this one do not."""
     crawl = settings.crawl
     limits = repr((crawl.scope, crawl.include, crawl.exclude, crawl.max_depth, sorted(seeds)))
-    if catalog.note(_LIMITS) == limits:
+    earlier = catalog.note(_LIMITS)
+    if earlier == limits:
         return
-    scope = Scope(crawl, seeds)
-    admitted = [
+    if earlier is not None:
+        catalog.readmit(_let_in(catalog, Scope(crawl, seeds)), now)
+    catalog.put_note(_LIMITS, limits)
+
+
+def _let_in(catalog: SqliteCatalog, scope: Scope) -> list[int]:
+    return [
         row.doc_id
         for row in catalog.excluded()
         if row.outcome in (Outcome.POLICY_SCOPE, Outcome.POLICY_BUDGET)
         and scope.verdict(row.url, row.host, row.depth) is None
     ]
-    catalog.readmit(admitted, now)
-    catalog.put_note(_LIMITS, limits)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 import time
-from base64 import b32encode
 from functools import lru_cache
 from itertools import count
 from typing import Final
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 from gossamer.messages import Fetch
 from gossamer.outcomes import Outcome, name_of
+from gossamer.store.base32 import base32
 
 _ADDRESS: Final = re.compile(r"[0-9a-fA-F:.]{2,45}")
 _LINE_BREAKS: Final = dict.fromkeys((*range(32), 127, 0x85, 0x2028, 0x2029), " ")
@@ -101,7 +101,7 @@ def one_line(text: str) -> str:
 
 def digest_of(block: bytes) -> bytes:
     """Return the SHA-1 of a block as WARC writes it."""
-    return b"sha1:" + b32encode(hashlib.sha1(block, usedforsecurity=False).digest())
+    return b"sha1:" + base32(hashlib.sha1(block, usedforsecurity=False).digest())
 
 
 @lru_cache(maxsize=64)

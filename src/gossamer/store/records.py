@@ -5,7 +5,6 @@ WARC-Concurrent-To. The pointer of a document is that of the first.
 """
 
 import hashlib
-from base64 import b32encode
 from typing import Final
 
 from isal import igzip_lib
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from gossamer.config.store import StoreSettings
 from gossamer.messages import Fetch
+from gossamer.store.base32 import base32
 from gossamer.store.fields import (
     TRUNCATED,
     RecordIds,
@@ -103,7 +103,7 @@ class RecordWriter:
         if self._settings.response_block_digests:
             whole = hashlib.sha1(head, usedforsecurity=False)
             whole.update(raw)
-            own += b"WARC-Block-Digest: sha1:%b\r\n" % b32encode(whole.digest())
+            own += b"WARC-Block-Digest: sha1:%b\r\n" % base32(whole.digest())
         framing = _HTTP_RESPONSE % (len(head) + len(raw))
         data = b"".join((headers, own, framing, head, raw, b"\r\n\r\n"))
         return _member(data, self._settings.compression_level)

@@ -11,12 +11,12 @@ A pointer is handed out before its bytes are durable, so that many documents sha
 """
 
 import hashlib
-from base64 import b32encode
 from typing import Protocol
 
 from msgspec import Struct
 
 from gossamer.messages import Fetch, Pointer
+from gossamer.store.base32 import base32
 
 
 class Known(Struct, frozen=True):
@@ -92,4 +92,4 @@ class Store(Protocol):
 
 def payload_digest(raw: bytes) -> str:
     """Return the SHA-1 of a payload as WARC writes it."""
-    return "sha1:" + b32encode(hashlib.sha1(raw, usedforsecurity=False).digest()).decode()
+    return "sha1:" + base32(hashlib.sha1(raw, usedforsecurity=False).digest()).decode()

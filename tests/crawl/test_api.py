@@ -1,0 +1,231 @@
+"""The Python interface against the fake web: typed pages, stops, handlers, errors."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+from harness import Onlooker, children_of, pages_in, read_jsonl
+
+import gossamer
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.config.catalog import CatalogSettings
+from gossamer.errors import StoppedError
+from gossamer.fakeweb import judge
+from gossamer.fakeweb.process import FakeWeb
+
+FAST = {"delay": 0, "per_host": 8, "scope": "any", "allow_private": True}
+
+
+async def collect(*urls: str, **options: object) -> list[gossamer.Page]:
+    return [page async for page in gossamer.crawl(*urls, **options)]  # type: ignore[arg-type]  # tests give every option by name
+
+
+def crawler_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "gossamer-crawl"]
+
+
+def test_pages_come_typed_and_whole_inside_a_running_loop(tmp_path: Path):
+    """The loop goes on meanwhile, and every page of the web is handed over once, as served."""
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    async def main(web: FakeWeb) -> list[gossamer.Page]:
+        async with asyncio.TaskGroup() as group:
+            ticker = group.create_task(tick())
+            pages = await collect(*web.start_urls, directory=tmp_path / "w", **FAST)
+            ticker.cancel()
+        return pages
+
+    with FakeWeb(pages=60, hosts=3, seed=4) as web:
+        pages = asyncio.run(main(web))
+        log, truth = web.log(), web.truth()
+    assert judge.missing(log, truth) == set()
+    documents = {page.url: page for page in pages if page.status == 200}
+    assert len(documents) == sum(page.status == 200 for page in pages)
+    assert set(documents) == {*truth["pages"], *truth["duplicates"], *truth["near_duplicates"]}
+    assert ticks > 5, "the event loop was held up"
+    for page in documents.values():
+        assert isinstance(page, gossamer.Page)
+        assert page.outcome == "ok"
+        assert page.content_type == "text/html"
+        assert page.headers["content-length"] == str(len(page.body))
+        assert page.body.startswith(b"<!DOCTYPE html>")
+        assert page.title in page.text
+        assert all(link.startswith("http://127.") for link in page.links)
+        assert page.fetched_at == pytest.approx(time.time(), abs=120)
+    home = documents[truth["start_urls"][0]]
+    assert home.depth == 0
+    assert len(home.links) > 5
+    assert set(home.assets) == {"css", "img"}
+    assert home.assets["css"] == (web.start_url + "static/style.css",)
+
+
+def test_a_limit_is_exact_and_a_second_crawl_in_the_process_does_not_mind_the_first():
+    async def main(web: FakeWeb) -> tuple[list[gossamer.Page], list[gossamer.Page]]:
+        first = await collect(web.start_url, max_pages=7, **FAST)
+        both = await asyncio.gather(
+            collect(web.start_url, max_pages=11, **FAST),
+            collect(web.start_url, max_pages=5, workers=0, **FAST),
+        )
+        assert len(both[1]) == 5
+        return first, both[0]
+
+    with FakeWeb(pages=60, hosts=1, seed=4, redirects=0, gone=0) as web:
+        first, second = asyncio.run(main(web))
+    assert len(first) == len({page.url for page in first}) == 7
+    assert len(second) == len({page.url for page in second}) == 11
+    assert crawler_threads() == []
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_leaving_the_loop_early_stops_the_crawl_and_its_workers(tmp_path: Path, workers: int):
+    async def main(web: FakeWeb) -> None:
+        crawl = gossamer.crawl(
+            web.start_url, directory=tmp_path / "w", workers=workers, concurrency=4, **FAST
+        )
+        async with aclosing(crawl) as pages:
+            async for _page in pages:
+                break
+
+    with FakeWeb(pages=2_000, hosts=1, seed=4, latency_ms=20) as web:
+        before = children_of(os.getpid())
+        asyncio.run(main(web))
+        assert children_of(os.getpid()) == before
+        assert crawler_threads() == []
+        asked = Onlooker(web.log_path).requests()
+        assert asked < 1_000
+        time.sleep(0.3)
+        assert Onlooker(web.log_path).requests() == asked
+        assert judge.refetches(web.log()) == {}
+    with SqliteCatalog.open(
+        tmp_path / "w" / "catalog.db", CatalogSettings(), read_only=True
+    ) as catalog:
+        assert catalog.counts().leased == 0
+        assert catalog.check() == []
+
+
+def test_a_crawl_that_is_cancelled_stops(tmp_path: Path):
+    async def main(web: FakeWeb) -> None:
+        task = asyncio.create_task(collect(web.start_url, directory=tmp_path / "w", **FAST))
+        onlooker = Onlooker(web.log_path)
+        while await asyncio.sleep(0.01, onlooker.requests() < 20):
+            pass
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with FakeWeb(pages=2_000, hosts=1, seed=4, latency_ms=20) as web:
+        asyncio.run(main(web))
+        asked = len(web.log().requests)
+        time.sleep(0.3)
+        assert len(web.log().requests) == asked < 1_000
+    assert crawler_threads() == []
+
+
+SCRIPT = '''
+import asyncio
+import json
+import sys
+
+import gossamer
+
+print("top level", file=sys.stderr)
+
+
+@gossamer.handler
+def extra(page):
+    """Visit a page that nothing links to, and keep what was seen."""
+    yield "/~/changing"
+    yield {"url": page.url, "title": page.title, "bytes": len(page.body)}
+
+
+@gossamer.handler
+def faulty(page):
+    if page.depth == 1:
+        raise ValueError("no such thing")
+
+
+async def main():
+    async for page in gossamer.crawl(
+        sys.argv[1], directory=sys.argv[2], workers=int(sys.argv[3]),
+        delay=0, allow_private=True, handlers=[extra, faulty],
+    ):
+        print(json.dumps({"url": page.url, "status": page.status}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
+'''
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_handlers_of_a_script_are_run_in_the_workers(tmp_path: Path, workers: str):
+    """The script itself is not run again there, though its functions are found in it."""
+    script = tmp_path / "my crawl.py"
+    script.write_text(SCRIPT)
+    workspace = tmp_path / "w"
+    with FakeWeb(pages=30, hosts=1, seed=4) as web:
+        result = subprocess.run(
+            [sys.executable, str(script), web.start_url, str(workspace), workers],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        asked = pages_in(web.log())
+    pages = read_jsonl(result.stdout)
+    changing = web.start_url + "~/changing"
+    assert asked[changing] == 1
+    with SqliteCatalog.open(workspace / "catalog.db", CatalogSettings(), read_only=True) as catalog:
+        records = [(url, read_jsonl(record)[0]) for url, record in catalog.records()]
+        details = [row.fetch.detail for row in catalog.rows() if row.depth == 1 and row.fetch]
+    assert changing in {page["url"] for page in pages}
+    assert {url for url, _ in records} == {page["url"] for page in pages}
+    assert len(records) == len(pages)
+    assert all(url == record["url"] for url, record in records)
+    assert next(record for url, record in records if url == web.start_url)["title"]
+    assert details
+    assert all("faulty: ValueError: no such thing" in detail for detail in details)
+
+
+def test_errors_are_raised_where_the_pages_are_awaited(tmp_path: Path):
+    def unmarked(page: gossamer.Page) -> None:
+        del page
+
+    with FakeWeb(pages=5, hosts=1, seed=4, robots={-1: "503"}) as web:
+        impatient = {"crawl": {"patience_seconds": 0}}
+        with pytest.raises(StoppedError, match="URLs are left"):
+            asyncio.run(collect(web.start_url, settings=impatient, **FAST))
+    with pytest.raises(gossamer.InputError):
+        asyncio.run(collect("not a URL"))
+    with pytest.raises(gossamer.InputError, match="nothing to crawl"):
+        asyncio.run(collect(directory=tmp_path / "empty"))
+    with pytest.raises(gossamer.ConfigError, match="max_pages"):
+        asyncio.run(collect("http://127.0.0.1/", max_pages=-1))
+    with pytest.raises(gossamer.ConfigError, match=r"@gossamer\.handler"):
+        asyncio.run(collect("http://127.0.0.1/", handlers=[unmarked]))
+    with pytest.raises(gossamer.ConfigError, match="top level"):
+        asyncio.run(collect("http://127.0.0.1/", handlers=[gossamer.handler(unmarked)]))
+    assert crawler_threads() == []
+
+
+def test_a_workspace_in_use_is_refused(tmp_path: Path):
+    async def main(web: FakeWeb) -> None:
+        crawl = gossamer.crawl(web.start_url, directory=tmp_path / "w", concurrency=2, **FAST)
+        async with aclosing(crawl) as pages:
+            async for _page in pages:
+                with pytest.raises(gossamer.WorkspaceError, match="in use"):
+                    await collect(web.start_url, directory=tmp_path / "w", **FAST)
+                break
+
+    with FakeWeb(pages=500, hosts=1, seed=4, latency_ms=20) as web:
+        asyncio.run(main(web))
