@@ -11,6 +11,7 @@ WORDS = [
 ]
 COUNT = 200
 PINNED = 0x90718384F9138823
+PINNED_LONG = 0x92119310E0050C25
 
 
 def text_of(rng: random.Random, sentences: int = 80) -> str:
@@ -39,6 +40,27 @@ def test_small_edits_stay_near(edits, least):
     texts = [text_of(rng) for _ in range(COUNT)]
     stays = [near(fingerprint(text), fingerprint(edited(rng, text, edits))) for text in texts]
     assert sum(stays) / COUNT >= least
+
+
+@pytest.mark.parametrize(("edits", "least"), [(1, 0.95), (2, 0.9), (5, 0.75)])
+def test_small_edits_of_long_pages_stay_near(edits, least):
+    rng = random.Random(15)
+    texts = [text_of(rng, sentences=500) for _ in range(COUNT)]
+    stays = [near(fingerprint(text), fingerprint(edited(rng, text, edits))) for text in texts]
+    assert sum(stays) / COUNT >= least
+
+
+def test_different_long_pages_are_far():
+    rng = random.Random(16)
+    prints = [fingerprint(text_of(rng, sentences=500)) for _ in range(COUNT)]
+    assert not any(near(one, other) for n, one in enumerate(prints) for other in prints[:n])
+
+
+def test_long_page_of_clauses_that_are_all_of_one_length_has_a_fingerprint_of_its_own():
+    """No clause has the length of the sample, so that all of them count."""
+    one = "\n".join(f"entry{number:04}x" for number in range(300))
+    other = "\n".join(f"entry{number:04}x" for number in range(300, 600))
+    assert not near(fingerprint(one), fingerprint(other))
 
 
 def test_different_pages_of_one_site_are_far():
@@ -87,6 +109,7 @@ def test_wide_punctuation_parts_clauses():
 def test_fingerprint_is_the_same_for_ever():
     """Fingerprints are stored and compared with those of later crawls."""
     assert fingerprint("\n".join(f"clause {number}" for number in range(50))) == PINNED
+    assert fingerprint("\n".join(f"clause {number}" for number in range(5_000))) == PINNED_LONG
 
 
 def test_distance_counts_bits():

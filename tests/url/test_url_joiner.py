@@ -29,7 +29,14 @@ PIECES = st.sampled_from(
 )
 HREFS = st.one_of(st.lists(PIECES, max_size=7).map("".join), st.text(max_size=15))
 PLAIN_HREFS = st.from_regex(
-    r"(/|(\.\./){0,6})[a-c1_-]{1,3}([./][a-c1_-]{1,3}){0,4}/?", fullmatch=True
+    r"(/|(\.\./){0,6})[a-c1_~,;=+()-]{1,3}([./][a-c1_~,;=+()./-]{1,3}){0,4}/?"
+    r"(\?[a-c1=&+/.~,;()-]{0,9})?",
+    fullmatch=True,
+)
+PLAIN_URLS = st.from_regex(
+    r"https?://(xn-|[a-c1-]{1,3})(\.?[a-c1-]{1,3}){0,2}(\.com|\.1|\.0x1|\.)?"
+    r"(:80|:8)?(/[a-c1~,;=+().-]{0,3}){0,3}(\?[a-c=&/.]{0,4})?",
+    fullmatch=True,
 )
 
 
@@ -53,6 +60,17 @@ def test_join_agrees_with_the_standard_whatever_came_before(questions):
 @given(st.sampled_from(BASES), st.lists(PLAIN_HREFS, max_size=8))
 def test_plain_references_agree_with_the_standard(base, hrefs):
     assert Joiner().join_all(base, hrefs) == [expected(base, href) for href in hrefs]
+
+
+@given(st.lists(PLAIN_URLS, max_size=8))
+def test_whole_urls_agree_with_the_standard(urls):
+    """Also as a base, in any order: being known for canonical must not rub off."""
+    joiner = Joiner()
+    assert joiner.join_all("http://h/", urls) == [expected("http://h/", url) for url in urls]
+    for url in urls:
+        canonical = canonicalize(url)
+        wanted = None if canonical is None else expected(canonical, "x")
+        assert joiner.join(url, "x") == wanted
 
 
 @given(st.lists(st.tuples(st.sampled_from(BASES), st.lists(HREFS, max_size=6)), max_size=6))
@@ -97,6 +115,9 @@ def test_references_that_differ_in_the_fragment_are_one():
 def test_settings_apply_to_joined_urls():
     joiner = Joiner(UrlSettings(sort_query=True, drop_parameters=("tracking",), max_bytes=256))
     assert joiner.join("http://h/", "x?b=1&a=2&utm_source=z") == "http://h/x?a=2&b=1"
+    assert joiner.join("http://h/", "http://o.example/?b&a") == "http://o.example/?a&b"
+    assert joiner.join("http://h/y?d&c", "#f") == "http://h/y?c&d"
+    assert joiner.join("http://h/", "http://o.example/" + "x" * 300) is None
     assert joiner.join("http://h/", "x" * 300) is None
     assert joiner.join("http://h/", "/" + "x" * 300) is None
     assert joiner.join("http://h/", "x%20" * 200) is None

@@ -14,17 +14,16 @@ thread touches the catalog.
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from msgspec import Struct
 
-from gossamer.catalog.catalog import Committed, Counts
+from gossamer.catalog.catalog import Committed, Counts, Verdict
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
-from gossamer.crawl.admission import Admission
 from gossamer.crawl.crew import Crew
+from gossamer.crawl.keeper import Keeper, next_try_at
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.link import Tag, Void
 from gossamer.crawl.names import Names
@@ -32,28 +31,20 @@ from gossamer.crawl.progress import Progress, Rate, memory_of, progress_of
 from gossamer.crawl.recall import Recall, Recalled, stored_clocks
 from gossamer.crawl.robots import RobotsDesk
 from gossamer.crawl.stops import Stop, Stops
-from gossamer.crawl.verdict import verdict
 from gossamer.crawl.writer import Writer
-from gossamer.errors import DiskFullError
-from gossamer.messages import Done, Due, Findings, Found, Kind, Visit
+from gossamer.messages import Done, Due, Found, Kind, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
-from gossamer.store.disk import free_bytes
 from gossamer.url.canonical import canonicalize
 from gossamer.url.parts import host_of, md5_of
 from gossamer.urlserver.urlserver import FetchRobots, UrlServer
 
 _TICK_SECONDS: Final = 0.25
 _GRACE_SECONDS: Final = 3.0
-_COMMIT_SECONDS: Final = 0.005
-_DISK_RETRY_SECONDS: Final = 2.0
 _FULL_SECONDS: Final = 0.01
 _SILENT_SECONDS: Final = 20.0
-_LEAST_FREE_BYTES: Final = 1 << 20
 _MAX_DEATHS: Final = 2
 _MAX_LEASE: Final = 2_000
-
-_Result = TypeVar("_Result")
 
 
 class Parts(Struct, frozen=True):
@@ -61,18 +52,16 @@ class Parts(Struct, frozen=True):
 
     settings: Settings
     clock: Clock
-    directory: Path
     spider: Spider
     names: Names
     urlserver: UrlServer
     robots: RobotsDesk
     crew: Crew
     writer: Writer
-    admission: Admission
+    keeper: Keeper
     recall: Recall
     ledger: Ledger
     stops: Stops
-    counts: Counts
 
 
 class Coordinator:
@@ -86,32 +75,24 @@ class Coordinator:
     ) -> None:
         self._settings = parts.settings
         self._clock = parts.clock
-        self._directory = parts.directory
         self._spider = parts.spider
         self._names = parts.names
         self._urlserver = parts.urlserver
         self._robots = parts.robots
         self._crew = parts.crew
         self._writer = parts.writer
-        self._admission = parts.admission
         self._recall = parts.recall
         self._ledger = parts.ledger
         self._stops = parts.stops
-        self._counts = parts.counts
         self._on_progress = on_progress
         self._on_pages = on_pages
         self._has_room = True
         self._rate = Rate()
-        self._received = 0
-        self._findings: list[Findings] = []
-        self._oldest_finding = 0.0
-        self._committing = False
         self._refilling = False
         self._dry_until = 0.0
-        self._paused = ""
-        self._retry_at = 0.0
-        self._stuck: list[Callable[[], None]] = []
         self._next_tick = 0.0
+        self._keeper = parts.keeper
+        self._keeper.on_committed = self._committed
 
     # ---------------------------------------------------------------- the loop
 
@@ -129,11 +110,11 @@ class Coordinator:
         self._writer.collect()
         if self._stops.error is not None:
             raise self._stops.error
-        if not self._paused:
+        if not self._keeper.paused:
             self._refill(now)
             self._order(now)
             self._prepare(now)
-        self._commit(now)
+        self._commit_if_worth(now)
         if now >= self._next_tick:
             self._tick(now)
         stop = self._reason_to_stop(now)
@@ -176,7 +157,7 @@ class Coordinator:
             next_due_at = None if batch else catalog.next_due_at(wall)
             return batch, next_due_at, self._recall.read(catalog, batch)
 
-        self._write(lease, self._refilled)
+        self._keeper.write(lease, self._refilled)
 
     def _refilled(self, answer: tuple[list[Due], float | None, Recalled]) -> None:
         batch, next_due_at, recalled = answer
@@ -199,7 +180,7 @@ class Coordinator:
             else:
                 self._names.ask(need.host)
         for due, outcome, detail, retry_after in self._urlserver.verdicts(now):
-            self._conclude(due, outcome, detail, retry_after)
+            self._keeper.conclude(due, outcome, detail, retry_after)
         for due, seconds in self._urlserver.returned(now):
             self._release([due.doc_id], self._clock.time() + seconds if seconds else 0.0)
 
@@ -236,7 +217,7 @@ class Coordinator:
         del worker
         if tag is Tag.REPORT:
             self._done(payload.done, now)
-            self._take(payload.findings, now)
+            self._keeper.take(payload.findings, now)
         elif tag is Tag.STARTED:
             for trans_id, sent_at in payload:
                 self._urlserver.started(trans_id, sent_at)
@@ -252,67 +233,22 @@ class Coordinator:
         for done in batch:
             self._urlserver.done(done, now)
 
-    def _take(self, batch: Sequence[Findings], now: float) -> None:
-        if not self._findings:
-            self._oldest_finding = now
-        for findings in batch:
-            if self._ledger.reported(findings):
-                self._received += findings.wire_bytes
-                self._findings.append(findings)
+    def _commit_if_worth(self, now: float) -> None:
+        if self._keeper.wants_to_commit(now):
+            wall = self._clock.time()
+            clocks = stored_clocks(self._urlserver.host_clocks(now), wall)
+            self._keeper.commit(clocks, self._robots.records())
 
-    def _conclude(
-        self, due: Due, outcome: Outcome, detail: str, retry_after: float | None = None
-    ) -> None:
-        """Record a URL that ends without a fetch: forbidden, unresolvable, quarantined."""
-        if not self._findings:
-            self._oldest_finding = self._clock.monotonic()
-        findings = Findings(
-            doc_id=due.doc_id,
-            trans_id=0,
-            outcome=int(outcome),
-            status=0,
-            fetched_at=0.0,
-            milliseconds=0,
-            tries=due.tries + 1,
-            detail=detail,
-            retry_after_seconds=retry_after,
-        )
-        self._ledger.wait_for(findings)
-        self._findings.append(findings)
-
-    def _commit(self, now: float) -> None:
-        if self._committing or not self._findings or self._paused:
-            return
-        enough = max(1, self._settings.crawl.concurrency // 2)
-        if (
-            len(self._findings) < enough
-            and now - self._oldest_finding < _COMMIT_SECONDS
-            and self._ledger.in_flight
-        ):
-            return
-        batch, self._findings = self._findings, []
-        self._committing = True
-        wall = self._clock.time()
-        verdicts = [verdict(findings, self._settings.urlserver, wall) for findings in batch]
-        clocks = stored_clocks(self._urlserver.host_clocks(now), wall)
-        robots = self._robots.records()
-        self._write(
-            lambda catalog: (
-                catalog.commit(verdicts, wall, clocks, (), robots, self._admission),
-                catalog.counts(),
-            ),
-            lambda answer: self._committed(batch, *answer),
-        )
-
-    def _committed(self, batch: list[Findings], committed: Committed, counts: Counts) -> None:
-        self._committing = False
-        self._counts = counts
-        self._ledger.committed(batch, counts.pages)
-        # A URL that waits for another try is not new, but the catalog is no longer dry.
-        if committed.new_urls or counts.pending:
+    def _committed(self, verdicts: Sequence[Verdict], committed: Committed) -> None:
+        again_at = next_try_at(verdicts)
+        if committed.new_urls:
             self._dry_until = 0.0
+        elif again_at is not None:
+            wait = max(0.0, again_at - self._clock.time())
+            self._dry_until = min(self._dry_until, self._clock.monotonic() + wait)
         if self._on_pages is not None:
-            self._on_pages([finding.doc_id for finding in batch if _is_page(finding)])
+            pages = [each.findings for each in verdicts if each.findings.is_page]
+            self._on_pages([page.doc_id for page in pages if page.pointer is not None])
 
     # ----------------------------------------------------------- what goes wrong
 
@@ -340,16 +276,16 @@ class Coordinator:
         def then(poisonous: bool) -> None:
             if poisonous:
                 detail = f"ended {_MAX_DEATHS} workers while being parsed"
-                self._conclude(due, Outcome.PARSE_BUDGET, detail)
+                self._keeper.conclude(due, Outcome.PARSE_BUDGET, detail)
             self._dry_until = 0.0
 
-        self._write(judge, then)
+        self._keeper.write(judge, then)
 
     def _void(self, void: Void, now: float) -> None:
         """The archive refused: nothing was acknowledged, so the URLs are simply due again."""
         self._done(void.done, now)
         self._give_back(self._ledger.by_document(void.doc_ids))
-        self._pause("disk" if void.disk_full else "archive", void.detail)
+        self._keeper.pause("disk" if void.disk_full else "archive", void.detail)
 
     def _give_back(self, trans_ids: Sequence[int]) -> None:
         taken = [self._ledger.take_back(trans_id) for trans_id in trans_ids]
@@ -359,45 +295,13 @@ class Coordinator:
     def _release(self, doc_ids: Sequence[int], due_at: float = 0.0) -> None:
         if doc_ids:
             wall = self._clock.time()
-            self._write(
+            self._keeper.write(
                 lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), self._released
             )
 
     def _released(self, result: object) -> None:
         del result
         self._dry_until = 0.0
-
-    def _write(
-        self, job: Callable[[SqliteCatalog], _Result], then: Callable[[_Result], None]
-    ) -> None:
-        """Have the catalog changed; what a full disk refuses is done when there is room again."""
-
-        def failed(error: BaseException) -> None:
-            if isinstance(error, DiskFullError):
-                self._stuck.append(lambda: self._write(job, then))
-                self._pause("disk", str(error))
-            else:
-                self._stops.fail(error)
-
-        self._writer.submit(job, then, failed)
-
-    def _pause(self, what: str, detail: str) -> None:
-        now = self._clock.monotonic()
-        if not self._paused:
-            self._stops.paused_at = now
-        self._paused = f"paused: {what}"
-        self._stops.pause_detail = detail
-        self._retry_at = now + _DISK_RETRY_SECONDS
-
-    def _try_again(self, now: float) -> None:
-        """Do what a full disk refused; when there is nothing more of that, go on."""
-        self._retry_at = now + _DISK_RETRY_SECONDS
-        stuck, self._stuck = self._stuck, []
-        for retry in stuck:
-            retry()
-        if not stuck and self._writer.idle:
-            self._paused = ""
-            self._dry_until = 0.0
 
     # ------------------------------------------------------------- now and then
 
@@ -407,34 +311,22 @@ class Coordinator:
             self._ledger.take_back(trans_id)
             if given_up:
                 detail = "the spider never said what became of it"
-                self._conclude(due, Outcome.NET_TIMEOUT_TOTAL, detail)
+                self._keeper.conclude(due, Outcome.NET_TIMEOUT_TOTAL, detail)
         self._crew.overdue(now, self._settings.parse.cpu_seconds)
-        self._watch_disk(now)
+        self._keeper.watch_disk(now)
         if self._on_progress is not None:
             self._on_progress(self.progress())
-
-    def _watch_disk(self, now: float) -> None:
-        free = free_bytes(self._directory)
-        reserve = max(self._settings.store.reserve_bytes, _LEAST_FREE_BYTES if self._paused else 0)
-        if free < reserve:
-            self._pause(
-                "disk",
-                f"{free >> 20} MiB free on the disk of {self._directory}, fewer than the "
-                f"{reserve >> 20} MiB kept in reserve",
-            )
-        elif self._paused and now >= self._retry_at:
-            self._try_again(now)
 
     def progress(self) -> Progress:
         """Return a snapshot."""
         return progress_of(
-            self._counts,
-            rate=self._rate.note(self._clock.monotonic(), self._counts.pages),
+            self._keeper.counts,
+            rate=self._rate.note(self._clock.monotonic(), self._keeper.counts.pages),
             hosts=self._urlserver.stats().hosts,
             in_flight=self._ledger.in_flight,
             memory=memory_of(self._crew.process_ids()),
-            received=self._received,
-            state=self._paused or "running",
+            received=self._keeper.received_bytes,
+            state=self._keeper.paused or "running",
         )
 
     def _add_sitemaps(self) -> None:
@@ -449,43 +341,45 @@ class Coordinator:
             Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP)) for url in urls
         ]
         wall = self._clock.time()
-        self._write(lambda catalog: catalog.discover(found, wall), self._released)
+        self._keeper.write(lambda catalog: catalog.discover(found, wall), self._released)
 
     # ------------------------------------------------------------------ the end
 
     def _wait_seconds(self, now: float) -> float:
-        until = self._next_tick
-        if self._findings and not self._committing:
-            until = min(until, self._oldest_finding + _COMMIT_SECONDS)
-        if not self._paused and self._has_room and self._ledger.credit():
-            wake = self._urlserver.wake_at(now)
-            if wake is not None:
-                until = min(until, wake)
+        moments = [self._next_tick, self._keeper.commit_at()]
+        if not self._keeper.paused and self._has_room and self._ledger.credit():
+            moments.append(self._urlserver.wake_at(now))
             if now < self._dry_until:
-                until = min(until, self._dry_until)
-        return max(0.0, until - now)
+                moments.append(self._dry_until)
+        return max(0.0, min(moment for moment in moments if moment is not None) - now)
 
     def _reason_to_stop(self, now: float) -> Stop | None:
         if self._stops.requested is not None:
             return self._stops.requested
-        if self._paused:
+        if self._keeper.paused:
             return self._stops.paused_too_long(now, self._settings.crawl.patience_seconds)
-        if self._ledger.uncommitted or not self._writer.idle or self._findings:
+        if self._ledger.uncommitted or not self._keeper.idle:
             return None
         if self._ledger.limit_reached:
             return self._stops.page_limit(self._settings.crawl.max_pages)
         silent = self._urlserver.stats().resolver_silent_seconds
         if silent > min(self._settings.crawl.patience_seconds, _SILENT_SECONDS):
-            return self._stops.no_names(silent, self._counts.pending + self._counts.leased)
+            return self._stops.no_names(
+                silent, self._keeper.counts.pending + self._keeper.counts.leased
+            )
         if self._robots.busy or self._names.busy:
             return None
-        if self._urlserver.empty and self._counts.pending == 0 and self._counts.leased == 0:
+        if (
+            self._urlserver.empty
+            and self._keeper.counts.pending == 0
+            and self._keeper.counts.leased == 0
+        ):
             return self._stops.finished()
         return self._stops.stalled(
             now,
             self._next_event(now),
             self._settings.crawl.patience_seconds,
-            self._counts.pending + self._counts.leased,
+            self._keeper.counts.pending + self._keeper.counts.leased,
         )
 
     def _next_event(self, now: float) -> float | None:
@@ -501,7 +395,7 @@ class Coordinator:
         self._crew.stop()
         self._listen_until(
             self._clock.monotonic() + _GRACE_SECONDS,
-            lambda: not self._crew.running() and self._writer.idle and not self._findings,
+            lambda: not self._crew.running() and self._keeper.idle,
         )
         self._crew.kill()
         for _, tag, payload in self._crew.messages():
@@ -516,23 +410,19 @@ class Coordinator:
         wall = self._clock.time()
         clocks = stored_clocks(self._urlserver.host_clocks(self._clock.monotonic()), wall)
         robots = self._robots.records()
-        if not self._paused:
-            self._commit(self._clock.monotonic())
+        if not self._keeper.paused:
+            self._commit_if_worth(self._clock.monotonic())
             self._writer.submit(lambda catalog: catalog.commit((), wall, clocks, (), robots))
             self._writer.submit(lambda catalog: catalog.end_run(wall))
         self._writer.submit(lambda catalog: catalog.counts(), self._count)
         self._listen_until(self._clock.monotonic() + 60.0, lambda: self._writer.idle)
 
     def _count(self, counts: Counts) -> None:
-        self._counts = counts
+        self._keeper.counts = counts
 
     def _listen_until(self, deadline: float, finished: Callable[[], bool]) -> None:
         while not finished() and self._clock.monotonic() < deadline and not self._stops.at_once:
             self._writer.collect()
-            self._commit(self._clock.monotonic())
+            self._commit_if_worth(self._clock.monotonic())
             self._wait_and_listen(0.02)
         self._writer.collect()
-
-
-def _is_page(findings: Findings) -> bool:
-    return findings.is_page and findings.pointer is not None

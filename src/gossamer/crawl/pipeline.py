@@ -33,6 +33,7 @@ from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
 from gossamer.crawl.coordinator import Coordinator, Parts
 from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
+from gossamer.crawl.keeper import Keeper
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.link import Assignment
 from gossamer.crawl.memory import calm_collector
@@ -222,24 +223,32 @@ def _wired(
     names = Names(resolver, policy, {host_of(url) for url in seeds}, tell_policy)
     writer = Writer(catalog, stops.fail)
     ledger = Ledger(settings.crawl.concurrency, settings.crawl.max_pages, catalog.counts().pages)
+    keeper = Keeper(
+        settings,
+        workspace.directory,
+        clock,
+        writer,
+        Admission(settings.url, catalog.traps()),
+        ledger,
+        stops,
+        catalog.counts(),
+    )
     spider.watch(resolver.fileno(), lambda: None)
     spider.watch(writer.fileno(), lambda: None)
     try:
         yield Parts(
             settings=settings,
             clock=clock,
-            directory=workspace.directory,
             spider=spider,
             names=names,
             urlserver=urlserver,
             robots=RobotsDesk(spider, urlserver, settings, clock),
             crew=crew,
             writer=writer,
-            admission=Admission(settings.url, catalog.traps()),
+            keeper=keeper,
             recall=Recall(settings.urlserver, recovery.hosts, clock.monotonic(), clock.time()),
             ledger=ledger,
             stops=stops,
-            counts=catalog.counts(),
         )
     finally:
         crew.kill()

@@ -1,6 +1,7 @@
 """The references of one document: joined, de-duplicated, limited."""
 
 from collections.abc import Iterable
+from itertools import chain, islice
 from typing import Final, Protocol
 
 from gossamer.messages import Link
@@ -62,7 +63,7 @@ class References:
     def add_links(self, hrefs: Iterable[str], kind: str, *, nofollow: bool = False) -> None:
         """Add many references of one kind: the hot path."""
         nofollow = nofollow and self._obeys
-        fresh = dict.fromkeys([href.partition("#")[0] for href in hrefs], nofollow)
+        fresh = {href.partition("#")[0]: nofollow for href in hrefs}
         known = self._links.setdefault(kind, fresh)
         if known is not fresh:
             for bare in fresh:
@@ -97,15 +98,16 @@ class References:
 
     def _joined(self, tables: dict[str, dict[str, bool]]) -> tuple[Link, ...]:
         found: list[Link] = []
-        for kind, table in tables.items():
-            hrefs = self._within_limit(table)
-            urls = self._joiner.join_all(self._base, hrefs)
+        hrefs = [self._within_limit(table) for table in tables.values()]
+        urls = iter(self._joiner.join_all(self._base, chain.from_iterable(hrefs)))
+        for (kind, table), own in zip(tables.items(), hrefs, strict=True):
+            targets = islice(urls, len(own))
             if True in table.values():
                 found += _partly_refused(
-                    kind, zip(urls, map(table.__getitem__, hrefs), strict=True)
+                    kind, zip(targets, map(table.__getitem__, own), strict=True)
                 )
             else:
-                found += [Link(url, kind) for url in dict.fromkeys(urls) if url is not None]
+                found += [Link(url, kind) for url in dict.fromkeys(targets) if url is not None]
         return tuple(found)
 
     def _within_limit(self, table: dict[str, bool]) -> list[str]:

@@ -6,6 +6,9 @@ nothing to most. The rows are added up, and the fingerprint (a simhash) says whi
 zero. An edit changes few clauses, so few bits; texts that do not share nearly all of their clauses
 are far apart. Rows are integers with 16 bits for each lane: adding two is one addition, not 64.
 
+Of a long text only every fourth clause counts, chosen by its length: so both versions of an edited
+page choose the same ones. That is as good at telling pages apart and takes less than half the time.
+
 Four lanes to a row are a balance. With all 64, as is usual, a single edited word makes one page in
 ten look different; with one, many short pages of the same site look alike.
 """
@@ -27,6 +30,8 @@ _LANE_BYTES: Final = _LANES * _LANE_BITS // 8
 _LANES_OF_A_ROW: Final = 4
 _ROWS: Final = 256
 _MAX_CLAUSES: Final = 32_000  # a lane must be able to count them twice
+_FEW_CLAUSES: Final = 128
+_LENGTH_BITS_OF_SAMPLE: Final = 3
 _EVERY_LANE: Final = sum(1 << (_LANE_BITS * lane) for lane in range(_LANES))
 # White space inside a clause does not count.
 _SPACE: Final = b" \t"
@@ -47,11 +52,24 @@ def fingerprint(text: str) -> int | None:
     if len(clauses) < MIN_CLAUSES:
         return None
     del clauses[_MAX_CLAUSES:]
-    table = _TABLE
-    total = sum([table[xxh3_64_digest(clause)[0]] for clause in clauses])
-    # A lane at zero has counted the clauses; raised by this, its top bit says "above zero".
-    total += _EVERY_LANE * (0x7FFF - len(clauses))
+    rows = _rows_of(clauses)
+    # A lane at zero has counted the rows; raised by this, its top bit says "above zero".
+    total = sum(rows) + _EVERY_LANE * (0x7FFF - len(rows))
     return int(total.to_bytes(_LANE_BYTES, "big")[::2].translate(_TOP_BITS), 2)
+
+
+def _rows_of(clauses: list[bytes]) -> list[int]:
+    """Return the rows of a sample of the clauses; of all if there are few, or few of that length."""
+    table = _TABLE
+    if len(clauses) > _FEW_CLAUSES:
+        rows = [
+            table[xxh3_64_digest(clause)[0]]
+            for clause in clauses
+            if not len(clause) & _LENGTH_BITS_OF_SAMPLE
+        ]
+        if len(rows) >= MIN_CLAUSES:
+            return rows
+    return [table[xxh3_64_digest(clause)[0]] for clause in clauses]
 
 
 def distance(one: int, other: int) -> int:

@@ -58,11 +58,14 @@ _UNRESERVED: Final = frozenset(
 )
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _HOST_AND_PORT: Final = re.compile(r"[^/?#:@\[\]]+:[0-9]{1,5}(?:[/?#]|$)")
-# References that need no parser: climb, then append. Most are so, and it costs a fifth of the
-# parser. A dot after a slash may be a segment that has to be resolved.
-_PLAIN: Final = re.compile(r"((?:\.\./)*)(/?[A-Za-z0-9_-][A-Za-z0-9_./-]*)")
+# What needs no parser, which takes five times as long: most references are a climb and a path, or
+# a whole URL, in characters that stay as they are. The exceptions are told by the words below.
+_PATH: Final = r"[A-Za-z0-9_~,;=+()-][A-Za-z0-9_~,;=+()/.-]*(?:\?[A-Za-z0-9_~,;=+()/.&-]+)?"
+_PLAIN: Final = re.compile(rf"((?:\.\./)*)(/?{_PATH})")
+_PLAIN_PATH: Final = re.compile(rf"/(?:{_PATH})?")
+_PLAIN_URL: Final = re.compile(rf"https?://(?:[a-z0-9-]+\.)+[a-z]{{2,}}/(?:{_PATH})?")
 _DOT_SEGMENT: Final = "/."
-_PLAIN_NAME: Final = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*)?")
+_PUNYCODE: Final = "xn--"
 # Text shrinks on its way to the canonical form (`%41`, `/a/../`), hardly ever more than this.
 _SHRINKING: Final = 4
 _UNKNOWN: Final = ""
@@ -128,6 +131,7 @@ class Joiner:
     def __init__(self, settings: UrlSettings | None = None, cache_bytes: int = 48 << 20) -> None:
         self._settings = settings if settings is not None else _DEFAULTS
         self._max_bytes = self._settings.max_bytes
+        self._tidies = self._settings.sort_query or bool(self._settings.drop_parameters)
         self._memories = Generations(_Memory, _weigh_memory, cache_bytes // 2)
         self.targets = Generations(_make_target, _weigh_target, cache_bytes // 2)
         """The record of each canonical URL, made when it is asked for."""
@@ -163,43 +167,51 @@ class Joiner:
     def _go_to(self, base: str) -> None:
         """Open the memories that belong to a base."""
         self._given = base
-        directory = base[: base.rfind("/") + 1]
-        if self._is_canonical(base, directory):
-            self._base = base
+        authority = authority_of(base)
+        if authority in self._memories and self._is_plain(_PLAIN_PATH, base, len(authority)):
+            self._base, directory = base, directory_of(base)
         else:
             self._base = canonicalize(base, self._settings)
             directory = directory_of(self._base) if self._base is not None else ""
-        self._authority = authority_of(directory)
+            authority = authority_of(directory)
+        self._authority = authority
         # A directory ends in a slash and an authority does not, so the two never meet.
         self._local = self._memories[directory]
-        self._shared = self._memories[self._authority]
+        self._shared = self._memories[authority]
         self._turn = self._memories.turn
 
-    def _is_canonical(self, base: str, directory: str) -> bool:
-        """Whether that is plain to see: a directory met before, with a simple name in it."""
+    def _is_plain(self, form: re.Pattern[str], url: str, start: int = 0) -> bool:
+        """Whether a URL of this form from `start` on is canonical as it is written."""
         return (
-            directory != ""
-            and directory in self._memories
-            and len(base) <= self._max_bytes
-            and _PLAIN_NAME.fullmatch(base, len(directory)) is not None
+            form.fullmatch(url, start) is not None
+            and _DOT_SEGMENT not in url
+            and len(url) <= self._max_bytes
+            and not (self._tidies and "?" in url)
         )
 
     def _resolve(self, href: str) -> str | None:
         """Answer for a reference that is not remembered as it is written."""
         plain = _PLAIN.fullmatch(href) if self._base is not None else None
         if plain is None:
-            return self._resolve_by_parser(href)
+            return self._resolve_url(href)
         climb, rest = plain.groups()
-        if _DOT_SEGMENT in rest or (climb and rest[0] == "/"):
+        if _DOT_SEGMENT in rest or (self._tidies and "?" in rest):
             return self._resolve_by_parser(href)
-        if rest[0] == "/":
-            memory, url = self._shared, self._authority + rest
-        else:
+        if rest[0] != "/":
             memory = self._local
             levels = len(climb) // 3
             climbs = memory.climbs
             url = (climbs[levels] if levels < len(climbs) else self._climbed(levels)) + rest
+        elif not climb:
+            memory, url = self._shared, self._authority + rest
+        else:
+            return self._resolve_by_parser(href)
         return self._keep(memory, href, url if len(url) <= self._max_bytes else None)
+
+    def _resolve_url(self, href: str) -> str | None:
+        if href.startswith(_WEB) and _PUNYCODE not in href and self._is_plain(_PLAIN_URL, href):
+            return self._keep(self._shared, href, href)
+        return self._resolve_by_parser(href)
 
     def _resolve_by_parser(self, href: str) -> str | None:
         bare = _without_fragment(href)
@@ -228,17 +240,16 @@ class Joiner:
             if below.count("/") == 3:
                 return below
             climbs.append(below[: below.rindex("/", 0, -1) + 1])
-            self._grow(memory, 100 + len(below))
+            memory.weight += 100 + len(below)
+            self._memories.grow(100 + len(below))
         return climbs[levels]
 
     def _keep(self, memory: "_Memory", href: str, url: str | None) -> str | None:
         memory[href] = url
-        self._grow(memory, 240 + len(href) + (len(url) if url is not None else 0))
+        weight = 240 + len(href) + (len(url) if url is not None else 0)
+        memory.weight += weight
+        self._memories.grow(weight)
         return url
-
-    def _grow(self, memory: "_Memory", count_bytes: int) -> None:
-        memory.weight += count_bytes
-        self._memories.grow(count_bytes)
 
 
 class _Memory(dict[str, str | None]):

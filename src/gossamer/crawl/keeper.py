@@ -1,0 +1,185 @@
+"""The way into the catalog: findings in batches, changes one by one, through full disks.
+
+Whatever is handed over here is committed, or done again when the disk has room, or left leased for
+the next run to pick up; it is never forgotten while the process lives.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from gossamer.catalog.catalog import Committed, Counts, HostClock, RobotsRecord, Verdict
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.clock import Clock
+from gossamer.config.settings import Settings
+from gossamer.crawl.admission import Admission
+from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.stops import Stops
+from gossamer.crawl.verdict import verdict
+from gossamer.crawl.writer import Writer
+from gossamer.errors import DiskFullError
+from gossamer.messages import Due, Findings
+from gossamer.outcomes import Outcome, State
+from gossamer.store.disk import free_bytes
+
+_COMMIT_SECONDS: Final = 0.005
+_RETRY_SECONDS: Final = 2.0
+_LEAST_FREE_BYTES: Final = 1 << 20
+
+_Result = TypeVar("_Result")
+
+
+class Keeper:
+    """Keeps what workers and the URL server report."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        directory: Path,
+        clock: Clock,
+        writer: Writer,
+        admission: Admission,
+        ledger: Ledger,
+        stops: Stops,
+        counts: Counts,
+    ) -> None:
+        self._settings = settings
+        self._directory = directory
+        self._clock = clock
+        self._writer = writer
+        self._admission = admission
+        self._ledger = ledger
+        self._stops = stops
+        self._enough = max(1, settings.crawl.concurrency // 2)
+        self._findings: list[Findings] = []
+        self._oldest = 0.0
+        self._committing = False
+        self._stuck: list[Callable[[], None]] = []
+        self._retry_at = 0.0
+        self.paused = ""
+        """Why nothing is fetched at the moment; empty when all is well."""
+        self.counts = counts
+        """Where all URLs stood after the last transaction."""
+        self.received_bytes = 0
+        self.on_committed: Callable[[Sequence[Verdict], Committed], None] = lambda _, __: None
+
+    @property
+    def idle(self) -> bool:
+        """Whether everything that was handed over is in the catalog."""
+        return not self._findings and not self._stuck and self._writer.idle
+
+    def take(self, batch: Sequence[Findings], now: float) -> None:
+        """Take what a worker found, unless its orders were given up meanwhile."""
+        if not self._findings:
+            self._oldest = now
+        for findings in batch:
+            if self._ledger.reported(findings):
+                self.received_bytes += findings.wire_bytes
+                self._findings.append(findings)
+
+    def conclude(
+        self, due: Due, outcome: Outcome, detail: str, retry_after: float | None = None
+    ) -> None:
+        """Take a URL that ends without a fetch: forbidden, unresolvable, quarantined."""
+        if not self._findings:
+            self._oldest = self._clock.monotonic()
+        findings = Findings(
+            doc_id=due.doc_id,
+            trans_id=0,
+            outcome=int(outcome),
+            status=0,
+            fetched_at=0.0,
+            milliseconds=0,
+            tries=due.tries + 1,
+            detail=detail,
+            retry_after_seconds=retry_after,
+        )
+        self._ledger.wait_for(findings)
+        self._findings.append(findings)
+
+    def commit_at(self) -> float | None:
+        """Return when findings that wait for company are committed all the same."""
+        waiting = self._findings and not self._committing and not self.paused
+        return self._oldest + _COMMIT_SECONDS if waiting else None
+
+    def wants_to_commit(self, now: float) -> bool:
+        """Whether there is enough to commit, or it waited long enough, or nothing else comes."""
+        return (
+            bool(self._findings)
+            and not self._committing
+            and not self.paused
+            and (
+                len(self._findings) >= self._enough
+                or now - self._oldest >= _COMMIT_SECONDS
+                or not self._ledger.in_flight
+            )
+        )
+
+    def commit(self, clocks: Sequence[HostClock], robots: Sequence[RobotsRecord]) -> None:
+        """Have all findings committed in one transaction, with the hosts' clocks and rules."""
+        batch, self._findings = self._findings, []
+        self._committing = True
+        wall = self._clock.time()
+        verdicts = [verdict(findings, self._settings.urlserver, wall) for findings in batch]
+
+        def job(catalog: SqliteCatalog) -> tuple[Committed, Counts]:
+            committed = catalog.commit(verdicts, wall, clocks, (), robots, self._admission)
+            return committed, catalog.counts()
+
+        def then(answer: tuple[Committed, Counts]) -> None:
+            self._committing = False
+            committed, self.counts = answer
+            self._ledger.committed(batch, self.counts.pages)
+            self.on_committed(verdicts, committed)
+
+        self.write(job, then)
+
+    def write(
+        self, job: Callable[[SqliteCatalog], _Result], then: Callable[[_Result], None]
+    ) -> None:
+        """Have the catalog changed; what a full disk refuses is done when there is room again."""
+
+        def failed(error: BaseException) -> None:
+            if isinstance(error, DiskFullError):
+                self._stuck.append(lambda: self.write(job, then))
+                self.pause("disk", str(error))
+            else:
+                self._stops.fail(error)
+
+        self._writer.submit(job, then, failed)
+
+    def pause(self, what: str, detail: str) -> None:
+        """Fetch nothing until the disk has recovered."""
+        now = self._clock.monotonic()
+        if not self.paused:
+            self._stops.paused_at = now
+        self.paused = f"paused: {what}"
+        self._stops.pause_detail = detail
+        self._retry_at = now + _RETRY_SECONDS
+
+    def watch_disk(self, now: float) -> None:
+        """Pause before the disk is full; go on when it has room again."""
+        free = free_bytes(self._directory)
+        reserve = max(self._settings.store.reserve_bytes, _LEAST_FREE_BYTES if self.paused else 0)
+        if free < reserve:
+            self.pause(
+                "disk",
+                f"{free >> 20} MiB free on the disk of {self._directory}, fewer than the "
+                f"{reserve >> 20} MiB kept in reserve",
+            )
+        elif self.paused and now >= self._retry_at:
+            self._try_again(now)
+
+    def _try_again(self, now: float) -> None:
+        """Do what a full disk refused; when there is nothing more of that, go on."""
+        self._retry_at = now + _RETRY_SECONDS
+        stuck, self._stuck = self._stuck, []
+        for retry in stuck:
+            retry()
+        if not stuck and self._writer.idle:
+            self.paused = ""
+
+
+def next_try_at(verdicts: Sequence[Verdict]) -> float | None:
+    """Return the wall time at which the first of these is to be tried again."""
+    return min((each.due_at for each in verdicts if each.state is State.PENDING), default=None)
