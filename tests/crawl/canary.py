@@ -50,7 +50,9 @@ NAMES: dict[str, list[tuple[str, ...]]] = {
     "rebind-back.test": [("10.1.1.4",), (PUBLIC,)],
     "pinned.test": [(PINNED,), ("127.9.9.51",)],
 }
-REBINDING_PAGES = 40
+REBINDING_PAGES = 200
+REBINDING_SECONDS = 0.15
+"""Each page of a name that rebinds takes so long that the name is asked for again meanwhile."""
 
 PLACES = places()
 # Vector -> the places it leads to; the number of the place is in the path.
@@ -63,9 +65,15 @@ VECTORS = {
     "base": PLACES[::5],
     "frame": PLACES[::3],
     "asset": PLACES[::3],
-    "header": PLACES[::5],
+    # In a header other characters than ASCII have no agreed meaning.
+    "header": [place for place in PLACES[::5] if place.isascii()],
     "line": PLACES[::5],
 }
+
+
+def is_welcome(address: str, port: int) -> bool:
+    """Whether a connection there is what the user asked for, or goes to the open Internet."""
+    return address in WELCOME and port == PORT
 
 
 def target(vector: str, number: int) -> str:
@@ -118,6 +126,7 @@ class Site:
                 yield from (anchor(f"/{vector}/{number}") for number in range(len(found)))
         yield from (anchor(f"/scheme/{number}") for number in range(len(SCHEMES)))
         yield from (anchor(f"http://{name}:{PORT}/") for name in NAMES)
+        yield anchor("http://public.test:22/")
 
     def _led(self, kind: str, number: int, rest: list[str]) -> tuple[int, str, bytes]:
         if kind == "scheme":
@@ -156,15 +165,17 @@ class Canary:
         self._site = Site()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        address = str(writer.get_extra_info("sockname")[0])
-        self.connections[address] += 1
+        address, port = writer.get_extra_info("sockname")[:2]
+        self.connections[f"{address} {port}"] += 1
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 lines = head.decode("latin-1").split("\r\n")
                 host = next(line[6:] for line in lines if line.lower().startswith("host: "))
                 status, extra, body = 200, "", page("You should not see this.")
-                if address in WELCOME:
+                if is_welcome(address, port):
                     status, extra, body = self._site.answer(address, host, lines[0].split()[1])
+                if address in (PUBLIC, PINNED):
+                    await asyncio.sleep(REBINDING_SECONDS)
                 kind = "text/plain" if "robots" in lines[0] else "text/html"
                 start = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}; charset=utf-8\r\n{extra}"
                 writer.write(f"{start}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body)
@@ -214,9 +225,7 @@ def make_everything_local() -> None:
     commands += [f"ip route add local {network} dev lo" for network in NETWORKS_4[:3]]
     commands += [f"ip route add local {network} dev lo" for network in NETWORKS_4[4:]]
     commands += [f"ip route add local {PUBLIC.rpartition('.')[0]}.0/24 dev lo"]
-    commands += [
-        f"ip -6 route add local {network} dev lo" for network in (*NETWORKS_6, *EMBEDDING)
-    ]
+    commands += [f"ip -6 route add local {network} dev lo" for network in (*NETWORKS_6, *EMBEDDING)]
     for command in commands:
         subprocess.run(command.split(), check=True)
 
@@ -230,13 +239,14 @@ async def assert_it_sings(canary: Canary) -> None:
             _, writer = await asyncio.open_connection(address, port)
             writer.close()
     await asyncio.sleep(0.2)
-    assert all(canary.connections[address] == len(PORTS) for address in reachable)
+    expected = {f"{address} {port}" for address in reachable for port in PORTS}
+    assert set(canary.connections) == expected
     canary.connections.clear()
 
 
 async def crawl(workspace: Path, flags: list[str]) -> "subprocess.CompletedProcess[str]":
     starts = [f"http://{host}:{PORT}/" for host in (SITE, "pinned.test", *ROBOTS_HOSTS)]
-    proxy = {name: "http://10.9.9.9:8080" for name in ("http_proxy", "https_proxy", "ALL_PROXY")}
+    proxy = dict.fromkeys(("http_proxy", "https_proxy", "ALL_PROXY"), "http://10.9.9.9:8080")
     argv = [sys.executable, "-m", "gossamer.cli", "crawl", *starts, "--dir", str(workspace), *flags]
     return await asyncio.to_thread(
         subprocess.run, argv, capture_output=True, text=True, timeout=120, check=False,

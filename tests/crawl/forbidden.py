@@ -39,7 +39,7 @@ EMBEDDING = ("64:ff9b::/96", "2002::/16")
 METADATA = "169.254.169.254"
 OWN_PUBLIC = "8.8.4.4"
 """An address outside of all these networks that the machine itself has."""
-_FULL_WIDTH = str.maketrans("0123456789.", "０１２３４５６７８９．")
+_FULL_WIDTH = {ord(each): ord(each) + 0xFEE0 for each in "0123456789."}
 _CIRCLED = str.maketrans("123456789", "①②③④⑤⑥⑦⑧⑨")
 
 

@@ -9,11 +9,13 @@ from typing import Final
 import xxhash
 
 from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.clock import Clock
 from gossamer.config.catalog import CatalogSettings
 from gossamer.messages import Fetch
 from gossamer.store.store import Known, Stored
 
 _MAX_REMEMBERED: Final = 50_000
+_VIEW_SECONDS: Final = 1.0
 _LEAST_BYTES: Final = 512
 """A smaller payload is not worth a reference: the record would not get shorter."""
 
@@ -21,8 +23,10 @@ _LEAST_BYTES: Final = 512
 class Archived:
     """Finds the earlier document that a fetch repeats."""
 
-    def __init__(self, catalog: str, settings: CatalogSettings) -> None:
+    def __init__(self, catalog: str, settings: CatalogSettings, clock: Clock) -> None:
         self._catalog = SqliteCatalog.open(catalog, settings, read_only=True)
+        self._clock = clock
+        self._renew_at = 0.0
         self._own: dict[str, Known] = {}
 
     def find(self, fetch: Fetch, digest: str) -> Known | None:
@@ -33,6 +37,7 @@ class Archived:
             return None
         known = self._own.get(digest)
         if known is None:
+            self._renew()
             earlier = self._catalog.find_content(xxhash.xxh3_128_digest(fetch.body))
             # The same body may have been sent with another content coding: another payload.
             if earlier is not None and earlier[2] == digest:
@@ -51,7 +56,15 @@ class Archived:
         """Let go of the catalog."""
         self._catalog.close()
 
+    def _renew(self) -> None:
+        """Look at the catalog of this second; what others stored since then is stored again."""
+        now = self._clock.monotonic()
+        if now >= self._renew_at:
+            self._renew_at = now + _VIEW_SECONDS
+            self._catalog.renew_view()
+
     def _vouched_for(self, fetch: Fetch) -> Known | None:
+        self._renew()
         for earlier in self._catalog.history(fetch.visit.doc_id):
             if earlier.pointer is not None and 200 <= earlier.status < 300:
                 return Known(

@@ -181,13 +181,14 @@ class ProcessCrew:
         self,
         count: int,
         assignment: Assignment,
-        watch_descriptor: Callable[[int], None],
+        watch_descriptor: Callable[[int, Callable[[], None]], None],
         unwatch_descriptor: Callable[[int], None],
     ) -> None:
         self._assignment = assignment
         self._watch_descriptor = watch_descriptor
         self._unwatch_descriptor = unwatch_descriptor
         self._serial = 0
+        self._speaking: list[_Member] = []
         self._stopping = False
         self._members = [self._recruit() for _ in range(count)]
         self._gone: set[int] = set()
@@ -202,11 +203,14 @@ class ProcessCrew:
 
     def messages(self) -> Iterator[Message]:
         """Yield what has arrived from all workers, also the last words of dead ones."""
-        for number, member in enumerate(self._members):
-            if number in self._gone:
-                continue
+        for member in self._members:
             if member.link.waiting_bytes:
                 member.link.flush()
+        speaking, self._speaking = self._speaking, []
+        for member in speaking:
+            if member not in self._members or member.link.closed:
+                continue
+            number = self._members.index(member)
             for tag, payload in member.link.receive():
                 if tag is Tag.READY:
                     member.ready = True
@@ -280,7 +284,7 @@ class ProcessCrew:
     def _recruit(self) -> _Member:
         self._serial += 1
         member = _Member(f"w{self._serial}", self._assignment)
-        self._watch_descriptor(member.link.fileno())
+        self._watch_descriptor(member.link.fileno(), lambda: self._speaking.append(member))
         return member
 
     def _end(self, member: _Member) -> None:

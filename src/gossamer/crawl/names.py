@@ -29,6 +29,7 @@ class Names:
         self._unpinned = set(named_hosts)
         self._tell_policy = tell_policy
         self._asked: set[str] = set()
+        self._answers: list[tuple[str, Resolution]] = []
 
     @property
     def busy(self) -> bool:
@@ -40,10 +41,15 @@ class Names:
         self._asked.add(host)
         self._resolver.resolve(host)
 
+    def listen(self) -> None:
+        """Take the answers that have come, refused ones as failures."""
+        for host, answer in self._resolver.results():
+            self._asked.discard(host)
+            self._answers.append((host, self._judge(host, answer)))
+
     def answers(self) -> list[tuple[str, Resolution]]:
-        """Return the answers that have come, refused ones as failures."""
-        answers = [(host, self._judge(host, answer)) for host, answer in self._resolver.results()]
-        self._asked.difference_update(host for host, _ in answers)
+        """Return the answers taken since the last call."""
+        answers, self._answers = self._answers, []
         return answers
 
     def _judge(self, host: str, resolution: Resolution) -> Resolution:

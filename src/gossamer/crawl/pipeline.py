@@ -233,8 +233,8 @@ def _wired(
         stops,
         catalog.counts(),
     )
-    spider.watch(resolver.fileno(), lambda: None)
-    spider.watch(writer.fileno(), lambda: None)
+    spider.watch(resolver.fileno(), names.listen)
+    spider.watch(writer.fileno(), writer.wake)
     try:
         yield Parts(
             settings=settings,
@@ -263,7 +263,7 @@ def _crew(assignment: Assignment, spider: Spider, clock: Clock) -> Crew:
         return ProcessCrew(
             settings.crawl.workers,
             assignment,
-            lambda descriptor: spider.watch(descriptor, lambda: None),
+            spider.watch,
             spider.unwatch,
         )
     # A worker understands pages, which takes many modules; the coordinator of worker processes

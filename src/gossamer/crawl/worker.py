@@ -83,7 +83,7 @@ class Worker:
         )
         self._handlers = load_handlers(settings.handlers.use, assignment.main_script)
         self._revisits = settings.store.revisits
-        self._archived = Archived(assignment.catalog, settings.catalog)
+        self._archived = Archived(assignment.catalog, settings.catalog, clock)
         self._done: list[Done] = []
         self._unsynced: list[Findings] = []
         self._oldest_unsynced = 0.0

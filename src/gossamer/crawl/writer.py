@@ -1,9 +1,10 @@
 """The one thread that writes to the catalog, so that the coordinator never waits for a disk.
 
 Jobs run in the order in which they were given. Their results are called back in the coordinator's
-own thread, from `collect`, which runs when `fileno()` is readable.
+own thread, from `collect`; `fileno()` becomes readable when there are any.
 """
 
+import contextlib
 import os
 import queue
 import threading
@@ -50,12 +51,13 @@ class Writer:
         self._open += 1
         self._jobs.put((job, then or _ignore, failed or self._on_error))
 
+    def wake(self) -> None:
+        """Note that `fileno()` was readable."""
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self._wake)
+
     def collect(self) -> None:
         """Call back for the jobs that are done."""
-        try:
-            os.eventfd_read(self._wake)
-        except BlockingIOError:
-            pass
         while not self._results.empty():
             then, result = self._results.get()
             self._open -= 1

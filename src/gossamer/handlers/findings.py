@@ -93,7 +93,7 @@ class Finder:
             self._recent.forget(found.md5[:8])
 
     def _redirect(self, fetch: Fetch, target_url: str, found: list[Found]) -> Outcome:
-        """Offer a redirect's target, which meets scope, robots and politeness like any other URL."""
+        """Offer a redirect's target, which meets scope, robots and politeness like any URL."""
         visit = fetch.visit
         target = self._targets[target_url]
         verdict = self._scope.verdict(target_url, target.host, visit.depth)

@@ -185,9 +185,10 @@ class _Reader:
         others = self._tree.links()
         refused = _refused(others)
         if refused:
-            counts = Counter(hrefs)
-            counts.subtract(refused)
-            references.add_links((href for href, count in counts.items() if count > 0), "a")
+            asked = Counter(refused)
+            met = Counter([href for href in hrefs if href in asked])
+            never = {href for href, count in met.items() if count <= asked[href]}
+            references.add_links([href for href in hrefs if href not in never], "a")
             references.add_links(refused, "a", nofollow=True)
         else:
             references.add_links(hrefs, "a")

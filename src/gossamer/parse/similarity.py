@@ -7,7 +7,7 @@ zero. An edit changes few clauses, so few bits; texts that do not share nearly a
 are far apart. Rows are integers with 16 bits for each lane: adding two is one addition, not 64.
 
 Of a long text only every fourth clause counts, chosen by its length: so both versions of an edited
-page choose the same ones. That is as good at telling pages apart and takes less than half the time.
+page choose the same ones. That tells pages apart as well, and halves the time spent on hashing.
 
 Four lanes to a row are a balance. With all 64, as is usual, a single edited word makes one page in
 ten look different; with one, many short pages of the same site look alike.
@@ -59,7 +59,7 @@ def fingerprint(text: str) -> int | None:
 
 
 def _rows_of(clauses: list[bytes]) -> list[int]:
-    """Return the rows of a sample of the clauses; of all if there are few, or few of that length."""
+    """Return the rows of a sample of the clauses; of all where a sample would be too small."""
     table = _TABLE
     if len(clauses) > _FEW_CLAUSES:
         rows = [

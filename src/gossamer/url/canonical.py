@@ -10,6 +10,7 @@ docs/decisions/canonical-form.md.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from sys import intern
 from typing import Final
 
@@ -270,7 +271,13 @@ def _weigh_memory(_: str, memory: _Memory) -> int:
 
 def _make_target(url: str) -> Target:
     digest = md5_of(url)
-    return Target(url=url, md5=digest, host=intern(host_of(url)), key=digest[:8])
+    return Target(url=url, md5=digest, host=_shared_host_of(authority_of(url)), key=digest[:8])
+
+
+@lru_cache(maxsize=4_096)
+def _shared_host_of(authority: str) -> str:
+    """Return the same string for all URLs of a host."""
+    return intern(host_of(authority))
 
 
 def _weigh_target(url: str, _: Target) -> int:

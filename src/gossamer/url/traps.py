@@ -34,7 +34,7 @@ def path_trap(url: str, settings: UrlSettings, parent: str = "") -> str | None:
     before_query = url if query < 0 else url[:query]
     slashes = before_query.count("/") - 3
     if slashes >= most or slashes >= settings.max_path_segments:
-        reason = _segments_trap(before_query[before_query.index("/", 8) + 1 :], settings)
+        reason = _segments_trap(before_query.split("/")[3:], settings)
     if reason is None and query >= 0 and url.count("&", query) >= most:
         reason = _parameters_trap(url, query, most, parent)
     if reason is None or (settings.trap_exempt and host_of(url) in settings.trap_exempt):
@@ -42,8 +42,7 @@ def path_trap(url: str, settings: UrlSettings, parent: str = "") -> str | None:
     return reason
 
 
-def _segments_trap(path: str, settings: UrlSettings) -> str | None:
-    segments = path.split("/")
+def _segments_trap(segments: list[str], settings: UrlSettings) -> str | None:
     if not segments[-1]:
         segments.pop()
     if len(segments) > settings.max_path_segments:
