@@ -110,7 +110,6 @@ def test_a_redirect_to_another_scheme_has_its_class(told: Told):
         assert told.rows[f"{site}/scheme/{number}"]["outcome"] == "redir.scheme"
 
 
-@pytest.mark.xfail(reason="the robots.txt of a refused port counts as unreachable", strict=True)
 def test_a_link_to_a_bad_port_has_its_class(told: Told):
     assert told.rows["http://public.test:22/"]["outcome"] == "policy.port"
 

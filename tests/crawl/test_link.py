@@ -1,6 +1,7 @@
 import pytest
 
-from gossamer.crawl.link import Link, Report, Tag, decode_orders, decode_report, frame, link_pair
+from gossamer.crawl.launch import link_pair
+from gossamer.crawl.link import Link, Report, Tag, decode_orders, decode_report, frame
 from gossamer.errors import ProtocolError
 from gossamer.messages import Done, Findings, Found, Pointer, Visit
 

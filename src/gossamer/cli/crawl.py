@@ -110,32 +110,28 @@ def run(arguments: Namespace) -> int:
         _require_workspace(arguments)
 
     from gossamer.cli.progress import follow
-    from gossamer.crawl.pipeline import crawl_workspace
+    from gossamer.crawl.launch import launched, worker_count
 
-    with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
-        summary = crawl_workspace(
-            arguments.dir,
-            arguments.urls,
-            settings,
-            recrawl=arguments.recrawl,
-            on_progress=on_progress,
-        )
+    # The workers load their modules while we load ours.
+    with launched(worker_count(settings.crawl.workers)) as workers:
+        from gossamer.crawl.pipeline import crawl_workspace
+
+        with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
+            summary = crawl_workspace(
+                arguments.dir,
+                arguments.urls,
+                settings,
+                recrawl=arguments.recrawl,
+                on_progress=on_progress,
+                launched=workers,
+            )
     _print_summary(arguments, summary)
     return summary.exit_code
 
 
 def settings_from(arguments: Namespace) -> "Settings":
     """Return the settings that the flags and the file make."""
-    import msgspec
-
-    settings = load_settings(arguments, overrides_from(arguments)).settings
-    # A limit of the file for one address must not undercut what the flag asks for one host.
-    if arguments.per_host and 0 < settings.urlserver.address_concurrent < arguments.per_host:
-        urlserver = msgspec.structs.replace(
-            settings.urlserver, address_concurrent=arguments.per_host
-        )
-        settings = msgspec.structs.replace(settings, urlserver=urlserver)
-    return settings
+    return load_settings(arguments, overrides_from(arguments)).settings
 
 
 def overrides_from(arguments: Namespace) -> dict[str, dict[str, object]]:

@@ -68,7 +68,6 @@ async def crawl(
             },
             "urlserver": {
                 "host_concurrent": per_host,
-                "address_concurrent": per_host,
                 "host_per_second": 1.0 / delay if delay > 0 else 0.0,
             },
             "url": {"allow_private": allow_private},

@@ -35,8 +35,9 @@ from gossamer.crawl.writer import Writer
 from gossamer.messages import Done, Due, Found, Kind, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
+from gossamer.url.address import port_refusal
 from gossamer.url.canonical import canonicalize
-from gossamer.url.parts import host_of, md5_of
+from gossamer.url.parts import host_of, md5_of, port_of
 from gossamer.urlserver.urlserver import FetchRobots, UrlServer
 
 _TICK_SECONDS: Final = 0.25
@@ -334,8 +335,12 @@ class Coordinator:
         named = self._robots.sitemaps()
         if not named or not self._settings.crawl.sitemaps:
             return
+        ports = self._settings.spider.allowed_ports
         urls = {
-            url for text in named if (url := canonicalize(text, self._settings.url)) is not None
+            url
+            for text in named
+            if (url := canonicalize(text, self._settings.url)) is not None
+            and port_refusal(port_of(url), ports) is None
         }
         found = [
             Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP)) for url in urls

@@ -1,14 +1,12 @@
 """The workers as the coordinator sees them: orders go out, messages come in, deaths are noticed."""
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from gossamer.crawl.launch import Launched
 from gossamer.crawl.link import (
     Assignment,
     Link,
@@ -17,9 +15,7 @@ from gossamer.crawl.link import (
     decode_report,
     decode_started,
     decode_void,
-    link_pair,
 )
-from gossamer.crawl.watch import Watch
 from gossamer.messages import Fetch, Visit
 
 if TYPE_CHECKING:
@@ -148,30 +144,12 @@ class LocalCrew:
 class _Member:
     """One worker process."""
 
-    def __init__(self, name: str, assignment: Assignment) -> None:
-        ours, theirs = link_pair()
-        self.watch = Watch.make()
-        self.link = Link(ours, blocking=False)
+    def __init__(self, launched: Launched, assignment: Assignment) -> None:
+        self.launched = launched
+        self.watch = launched.watch
+        self.link = Link(launched.end, blocking=False)
         self.ready = False
-        descriptors = (theirs.fileno(), self.watch.descriptor)
-        self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [
-                sys.executable,
-                "-m",
-                "gossamer.crawl.worker",
-                *map(str, descriptors),
-                str(os.getpid()),
-            ],
-            pass_fds=descriptors,
-            stdin=subprocess.DEVNULL,
-        )
-        theirs.close()
-        self.link.send(Tag.HELLO, msgspec.structs.replace(assignment, name=name))
-
-    def close(self) -> None:
-        self.link.close()
-        self.watch.close()
-        self.process.wait()
+        self.link.send(Tag.HELLO, assignment)
 
 
 class ProcessCrew:
@@ -183,6 +161,7 @@ class ProcessCrew:
         assignment: Assignment,
         watch_descriptor: Callable[[int, Callable[[], None]], None],
         unwatch_descriptor: Callable[[int], None],
+        launched: Sequence[Launched] = (),
     ) -> None:
         self._assignment = assignment
         self._watch_descriptor = watch_descriptor
@@ -190,6 +169,7 @@ class ProcessCrew:
         self._serial = 0
         self._speaking: list[_Member] = []
         self._stopping = False
+        self._waiting = list(launched)
         self._members = [self._recruit() for _ in range(count)]
         self._gone: set[int] = set()
 
@@ -229,7 +209,7 @@ class ProcessCrew:
             self._end(member)
             current = member.watch.current()
             deaths.append((number, current[0] if current else None))
-            member.close()
+            member.launched.close()
             if self._stopping:
                 self._gone.add(number)
             else:
@@ -242,7 +222,7 @@ class ProcessCrew:
         for number, member in enumerate(self._members):
             current = None if number in self._gone else member.watch.current()
             if current is not None and now - current[1] > seconds:
-                member.process.send_signal(signal.SIGKILL)
+                member.launched.process.send_signal(signal.SIGKILL)
                 stuck.append(number)
         return stuck
 
@@ -270,24 +250,26 @@ class ProcessCrew:
         for number, member in enumerate(self._members):
             if number not in self._gone:
                 self._end(member)
-                member.close()
+                member.launched.close()
                 self._gone.add(number)
 
     def process_ids(self) -> list[int]:
         """Return the processes that run."""
         return [
-            member.process.pid
+            member.launched.process.pid
             for number, member in enumerate(self._members)
             if number not in self._gone
         ]
 
     def _recruit(self) -> _Member:
         self._serial += 1
-        member = _Member(f"w{self._serial}", self._assignment)
+        launched = self._waiting.pop() if self._waiting else Launched()
+        assignment = msgspec.structs.replace(self._assignment, name=f"w{self._serial}")
+        member = _Member(launched, assignment)
         self._watch_descriptor(member.link.fileno(), lambda: self._speaking.append(member))
         return member
 
     def _end(self, member: _Member) -> None:
         self._unwatch_descriptor(member.link.fileno())
-        member.process.kill()
-        member.process.wait()
+        member.launched.process.kill()
+        member.launched.process.wait()

@@ -153,11 +153,3 @@ class Link:
         """Close this end."""
         self.closed = True
         self._socket.close()
-
-
-def link_pair() -> tuple[socket.socket, socket.socket]:
-    """Return two connected sockets with room for a burst of findings."""
-    ours, theirs = socket.socketpair()
-    for end in (ours, theirs):
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-    return ours, theirs

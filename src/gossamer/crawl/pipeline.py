@@ -34,6 +34,7 @@ from gossamer.crawl.admission import Admission
 from gossamer.crawl.coordinator import Coordinator, Parts
 from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
 from gossamer.crawl.keeper import Keeper
+from gossamer.crawl.launch import Launched, worker_count
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.link import Assignment
 from gossamer.crawl.memory import calm_collector
@@ -49,9 +50,9 @@ from gossamer.messages import Found
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
 from gossamer.store.repair import repair
-from gossamer.url.address import AddressPolicy
+from gossamer.url.address import AddressPolicy, port_refusal
 from gossamer.url.canonical import parse_start_url
-from gossamer.url.parts import host_of, md5_of
+from gossamer.url.parts import host_of, md5_of, port_of
 from gossamer.url.scope import Scope
 from gossamer.urlserver.dns import Resolver
 from gossamer.urlserver.urlserver import UrlServer
@@ -82,13 +83,15 @@ def crawl_workspace(
     install_signals: bool = True,
     main_script: str = "",
     stops: Stops | None = None,
+    launched: Sequence[Launched] = (),
     clock: Clock | None = None,
 ) -> Summary:
     """Crawl in a workspace until its work is done, a limit is reached or somebody stops it."""
     clock = clock or SystemClock()
     stops = stops or Stops()
-    starts = [parse_start_url(text, settings.url) for text in start_urls]
-    settings = _with_workers(settings)
+    starts = _start_urls(start_urls, settings)
+    workers = worker_count(settings.crawl.workers)
+    settings = replace(settings, crawl=replace(settings.crawl, workers=workers))
     workspace = Workspace(directory)
     began = clock.monotonic()
     calm_collector()
@@ -106,7 +109,7 @@ def crawl_workspace(
         if recrawl:
             catalog.requeue_due(clock.time(), _MAX_REQUEUED)
         with _wired(
-            workspace, catalog, recovery, seeds, settings, main_script, stops, clock
+            workspace, catalog, recovery, seeds, settings, main_script, stops, launched, clock
         ) as parts:
             coordinator = Coordinator(parts, on_progress, on_pages)
             with _signals(stops, parts.spider) if install_signals else contextlib.nullcontext():
@@ -117,7 +120,7 @@ def crawl_workspace(
 
 def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
     """Put start URLs into a workspace without crawling; return how many are new."""
-    starts = [parse_start_url(text, settings.url) for text in urls]
+    starts = _start_urls(urls, settings)
     clock = SystemClock()
     workspace = Workspace(directory)
     with _locked(workspace, clock), _open_catalog(workspace, settings) as catalog:
@@ -126,17 +129,23 @@ def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
         return catalog.counts().pending - before
 
 
+def _start_urls(texts: Sequence[str], settings: Settings) -> list[str]:
+    """Return what the user typed in canonical form; complain about what can never be fetched."""
+    starts = [parse_start_url(text, settings.url) for text in texts]
+    for url in starts:
+        refusal = port_refusal(port_of(url), settings.spider.allowed_ports)
+        if refusal is not None:
+            raise InputError(
+                f"cannot crawl {url}: {refusal}; "
+                "use another port, or allow this one with [spider] allowed_ports"
+            )
+    return starts
+
+
 def _summary(stop: Stop, progress: Progress, seconds: float) -> Summary:
     return Summary(
         stop.reason, stop.exit_code, stop.message, replace(progress, state=stop.reason), seconds
     )
-
-
-def _with_workers(settings: Settings) -> Settings:
-    """Replace "one for each core" by the number."""
-    if settings.crawl.workers >= 0:
-        return settings
-    return replace(settings, crawl=replace(settings.crawl, workers=len(os.sched_getaffinity(0))))
 
 
 @contextlib.contextmanager
@@ -197,6 +206,7 @@ def _wired(
     settings: Settings,
     main_script: str,
     stops: Stops,
+    launched: Sequence[Launched],
     clock: Clock,
 ) -> Iterator[Parts]:
     policy = AddressPolicy(settings.url, own_addresses=own_addresses())
@@ -214,7 +224,7 @@ def _wired(
         policy=policy.to_bytes(),
         main_script=main_script,
     )
-    crew = _crew(assignment, spider, clock)
+    crew = _crew(assignment, spider, launched, clock)
 
     def tell_policy(new: AddressPolicy) -> None:
         spider.use_policy(new)
@@ -257,7 +267,9 @@ def _wired(
         resolver.close()
 
 
-def _crew(assignment: Assignment, spider: Spider, clock: Clock) -> Crew:
+def _crew(
+    assignment: Assignment, spider: Spider, launched: Sequence[Launched], clock: Clock
+) -> Crew:
     settings = assignment.settings
     if settings.crawl.workers:
         return ProcessCrew(
@@ -265,6 +277,7 @@ def _crew(assignment: Assignment, spider: Spider, clock: Clock) -> Crew:
             assignment,
             spider.watch,
             spider.unwatch,
+            launched,
         )
     # A worker understands pages, which takes many modules; the coordinator of worker processes
     # needs none.

@@ -41,6 +41,7 @@ class Watch:
         return (doc_id, since) if doc_id else None
 
     def close(self) -> None:
-        """Give the memory back."""
-        self._memory.close()
-        os.close(self.descriptor)
+        """Give the memory back; may be called twice."""
+        if not self._memory.closed:
+            self._memory.close()
+            os.close(self.descriptor)

@@ -80,6 +80,7 @@ class Worker:
             self._joiner,
             settings.url,
             settings.handlers,
+            settings.spider.allowed_ports,
         )
         self._handlers = load_handlers(settings.handlers.use, assignment.main_script)
         self._revisits = settings.store.revisits

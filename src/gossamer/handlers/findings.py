@@ -1,6 +1,6 @@
 """What one visit adds to what is known: its result, and the URLs it leads to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import xxhash
 
@@ -9,7 +9,9 @@ from gossamer.config.url import UrlSettings
 from gossamer.handlers.recent import Recent
 from gossamer.messages import Document, Fetch, Findings, Found, Kind, Page
 from gossamer.outcomes import Outcome, State
+from gossamer.url.address import port_refusal
 from gossamer.url.canonical import Joiner, Target
+from gossamer.url.parts import port_of
 from gossamer.url.scope import Scope
 from gossamer.url.traps import path_trap
 
@@ -28,10 +30,12 @@ class Finder:
         joiner: Joiner,
         url_settings: UrlSettings,
         handler_settings: HandlerSettings,
+        allowed_ports: Sequence[int] = (),
     ) -> None:
         self._scope = scope
         self._targets = joiner.targets
         self._url_settings = url_settings
+        self._allowed_ports = allowed_ports
         self._follow_assets = handler_settings.follow_assets
         self._follow_nofollow = handler_settings.follow_nofollow
         self._recent = Recent()
@@ -135,6 +139,8 @@ class Finder:
         verdict = self._scope.verdict(url, host, depth)
         if verdict is None and path_trap(url, self._url_settings) is not None:
             verdict = Outcome.POLICY_TRAP
+        if verdict is None and port_refusal(port_of(url), self._allowed_ports) is not None:
+            verdict = Outcome.POLICY_PORT
         state = _PENDING if verdict is None else _EXCLUDED
         outcome = None if verdict is None else int(verdict)
         found.append(Found(url, target.md5, host, depth, kind, state, outcome, via))
