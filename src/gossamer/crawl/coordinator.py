@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.catalog.catalog import Committed, Counts, Verdict
 from gossamer.catalog.sqlite import SqliteCatalog
@@ -33,7 +34,7 @@ from gossamer.crawl.robots import RobotsDesk
 from gossamer.crawl.stops import Stop, Stops
 from gossamer.crawl.writer import Writer
 from gossamer.messages import Done, Due, Found, Kind, Visit
-from gossamer.outcomes import Outcome
+from gossamer.outcomes import Outcome, State
 from gossamer.spider.spider import Spider
 from gossamer.url.address import port_refusal
 from gossamer.url.canonical import canonicalize
@@ -335,18 +336,18 @@ class Coordinator:
         named = self._robots.sitemaps()
         if not named or not self._settings.crawl.sitemaps:
             return
-        ports = self._settings.spider.allowed_ports
         urls = {
-            url
-            for text in named
-            if (url := canonicalize(text, self._settings.url)) is not None
-            and port_refusal(port_of(url), ports) is None
+            url for text in named if (url := canonicalize(text, self._settings.url)) is not None
         }
-        found = [
-            Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP)) for url in urls
-        ]
+        found = [self._sitemap(url) for url in urls]
         wall = self._clock.time()
         self._keeper.write(lambda catalog: catalog.discover(found, wall), self._released)
+
+    def _sitemap(self, url: str) -> Found:
+        found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
+        if port_refusal(port_of(url), self._settings.spider.allowed_ports) is None:
+            return found
+        return replace(found, state=int(State.EXCLUDED), outcome=int(Outcome.POLICY_PORT))
 
     # ------------------------------------------------------------------ the end
 
