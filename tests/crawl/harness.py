@@ -51,6 +51,7 @@ def crawl(web: FakeWeb, workspace: Path, *flags: str, timeout: float = 300.0) ->
         check=False,
     )
     assert result.returncode == 0, (result.returncode, result.stdout, result.stderr)
+    assert "Traceback" not in result.stderr, result.stderr
     return result.stderr
 
 

@@ -46,7 +46,9 @@ def _run(arguments: Namespace, words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:
-        return _drop_output()
+        # The reader went away (`| head`): end as quietly as other tools do.
+        _drop_output()
+        return EXIT_BROKEN_PIPE
     except GossamerError as error:
         if debug:
             _print_traceback()
@@ -55,6 +57,7 @@ def _run(arguments: Namespace, words: Sequence[str]) -> int:
         if debug:
             _print_traceback()
         if error.errno in _FULL:
+            _drop_output()
             return _complain(
                 f"cannot write: {error}; make room and run again", StorageError.exit_code
             )
@@ -94,9 +97,8 @@ def _print_traceback() -> None:
     traceback.print_exc()
 
 
-def _drop_output() -> int:
-    """The reader of our output went away (`| head`): end as quietly as other tools do."""
+def _drop_output() -> None:
+    """Give up what is still to be written, so that ending does not try, and fail, once more."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
     os.close(devnull)
-    return EXIT_BROKEN_PIPE
