@@ -268,3 +268,16 @@ def test_a_payload_fetched_under_two_urls_is_stored_once(tmp_path: Path):
         with path.open("rb") as stream:
             kinds += [record.rec_type for record in ArchiveIterator(stream)]
     assert kinds.count("revisit") >= 5
+
+
+def test_what_handlers_made_is_exported(tmp_path: Path, gossamer: RunGossamer):
+    (tmp_path / "mine.py").write_text(
+        "def count(page):\n    yield {'links': len(page.links), 'title': page.title}\n"
+    )
+    with FakeWeb(pages=8, hosts=1, seed=3) as web:
+        use = f'handlers.use=["{tmp_path / "mine.py"}:count"]'
+        crawl(web, tmp_path / "w", *FAST, "--set", use)
+        pages = len(web.truth()["pages"])
+    lines = read_jsonl(gossamer("export", "--dir", tmp_path / "w", "--format", "records").stdout)
+    assert len(lines) >= pages
+    assert all(isinstance(line["record"], dict) and line["record"]["title"] for line in lines)

@@ -262,6 +262,10 @@ class CatalogReader(Protocol):
         """Go through the link graph: pairs of known URLs."""
         ...
 
+    def records(self) -> Iterator[tuple[str, str]]:
+        """Go through what handlers made of documents: pairs of URL and JSON."""
+        ...
+
     def check(self) -> list[str]:
         """Return what is wrong with the accounting; nothing is the only good answer."""
         ...

@@ -21,18 +21,22 @@ def register(commands: Commands) -> None:
         commands,
         "export",
         run,
-        summary="write every known URL, the index of the archive, or the link graph",
+        summary="write every known URL, the archive's index, the link graph, or records",
         examples="""
         gossamer export --dir example --format jsonl -o urls.jsonl     one object a URL
         gossamer export --dir example --format csv -o urls.csv         for a spreadsheet
         gossamer export --dir example --format cdxj -o index.cdxj      for replay tools
         gossamer export --dir example --format links                   source TAB target
+        gossamer export --dir example --format records                 what your handlers made
         gossamer export --dir example --format jsonl | head -1
         """,
     )
     add_directory(parser)
     parser.add_argument(
-        "--format", choices=("jsonl", "csv", "cdxj", "links"), default="jsonl", help="(jsonl)"
+        "--format",
+        choices=("jsonl", "csv", "cdxj", "links", "records"),
+        default="jsonl",
+        help="(jsonl)",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="a file, complete or not there at all"

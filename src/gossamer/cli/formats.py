@@ -59,6 +59,8 @@ def lines(form: str, catalog: CatalogReader, archive: Path) -> Iterator[bytes]:
             return cdxj(archive)
         case "links":
             return links(catalog)
+        case "records":
+            return records(catalog)
     raise ValueError(form)
 
 
@@ -143,3 +145,10 @@ def links(catalog: CatalogReader) -> Iterator[bytes]:
     """Yield source, tab, target for each link between known URLs."""
     for source, target in catalog.links():
         yield f"{visible(source)}\t{visible(target)}\n".encode()
+
+
+def records(catalog: CatalogReader) -> Iterator[bytes]:
+    """Yield an object with `url` and `record` for each thing a handler made of a page."""
+    for url, record in catalog.records():
+        row = {"url": url, "record": msgspec.Raw(record.encode())}
+        yield safe_json(msgspec.json.encode(row).decode()).encode() + b"\n"
