@@ -281,3 +281,16 @@ def test_what_handlers_made_is_exported(tmp_path: Path, gossamer: RunGossamer):
     lines = read_jsonl(gossamer("export", "--dir", tmp_path / "w", "--format", "records").stdout)
     assert len(lines) >= pages
     assert all(isinstance(line["record"], dict) and line["record"]["title"] for line in lines)
+
+
+def test_lifting_the_address_policy_brings_back_what_it_kept_out(tmp_path: Path):
+    with FakeWeb(pages=40, hosts=3, seed=3) as web:
+        others = web.start_urls[1:]
+        lifted = [part for part in command(web, tmp_path / "w", *FAST) if part not in others]
+        strict = [part for part in lifted if part != "--allow-private"]
+        assert subprocess.run(strict, timeout=60, check=False).returncode == 0
+        assert {request.address for request in web.log().requests} == {"127.16.0.1"}
+        assert subprocess.run(lifted, timeout=60, check=False).returncode == 0
+        log, truth = web.log(), web.truth()
+    assert judge.missing(log, truth) == set()
+    assert judge.refetches(log) == {}

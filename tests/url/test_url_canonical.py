@@ -257,3 +257,10 @@ def test_start_url_is_canonical_or_explained(text):
     except InputError:
         return
     assert canonicalize(url) == url
+
+
+@pytest.mark.parametrize("typed", ["ht!tp://x", "://x", "1http://x/", "ht tp://x/"])
+def test_a_broken_scheme_is_no_host(typed):
+    """A slip of the keys ends in a message, not in a crawl of a host that nobody meant."""
+    with pytest.raises(InputError, match="no scheme"):
+        parse_start_url(typed)

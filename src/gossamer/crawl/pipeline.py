@@ -59,6 +59,15 @@ from gossamer.urlserver.urlserver import UrlServer
 
 _STARTS: Final = "start_urls"
 _LIMITS: Final = "limits"
+# Reasons to keep a URL out that other settings may remove; each is judged again before a fetch.
+_MAY_CHANGE: Final = frozenset(
+    {
+        Outcome.POLICY_SCOPE,
+        Outcome.POLICY_BUDGET,
+        Outcome.POLICY_PRIVATE_ADDRESS,
+        Outcome.POLICY_PORT,
+    }
+)
 _MAX_REQUEUED: Final = 100_000_000
 
 
@@ -179,21 +188,25 @@ def _reconsider(
 ) -> None:
     """Let in what an earlier run kept out and the limits of this one do not."""
     crawl = settings.crawl
-    limits = repr((crawl.scope, crawl.include, crawl.exclude, crawl.max_depth, sorted(seeds)))
+    reach = (crawl.scope, crawl.include, crawl.exclude, crawl.max_depth, sorted(seeds))
+    policy = (settings.url.allow_private, settings.url.allow_networks)
+    limits = repr((reach, policy, settings.spider.allowed_ports))
     earlier = catalog.note(_LIMITS)
     if earlier == limits:
         return
     if earlier is not None:
-        catalog.readmit(_let_in(catalog, Scope(crawl, seeds)), now)
+        catalog.readmit(_let_in(catalog, Scope(crawl, seeds), settings), now)
     catalog.put_note(_LIMITS, limits)
 
 
-def _let_in(catalog: SqliteCatalog, scope: Scope) -> list[int]:
+def _let_in(catalog: SqliteCatalog, scope: Scope, settings: Settings) -> list[int]:
+    ports = settings.spider.allowed_ports
     return [
         row.doc_id
         for row in catalog.excluded()
-        if row.outcome in (Outcome.POLICY_SCOPE, Outcome.POLICY_BUDGET)
+        if row.outcome in _MAY_CHANGE
         and scope.verdict(row.url, row.host, row.depth) is None
+        and port_refusal(port_of(row.url), ports) is None
     ]
 
 

@@ -58,6 +58,8 @@ _UNRESERVED: Final = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 )
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+# Something before "://" that cannot be a scheme: a slip of the keys, not a host.
+_BROKEN_SCHEME: Final = re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*://)[^/?#\\]*://")
 _HOST_AND_PORT: Final = re.compile(r"[^/?#:@\[\]]+:[0-9]{1,5}(?:[/?#]|$)")
 # What needs no parser, which takes five times as long: most references are a climb and a path, or
 # a whole URL, in characters that stay as they are. The exceptions are told by the words below.
@@ -91,6 +93,11 @@ def parse_start_url(text: str, settings: UrlSettings | None = None) -> str:
     shown = _shown(typed)
     if not typed:
         raise InputError("cannot use an empty start URL; give one such as https://example.org/")
+    if _BROKEN_SCHEME.match(typed):
+        raise InputError(
+            f"cannot use start URL {shown}: what stands before :// is no scheme; "
+            "give an http:// or https:// URL"
+        )
     if _HOST_AND_PORT.match(typed) or not _SCHEME.match(typed):
         typed = "http://" + typed.lstrip("/\\")
     elif not typed.lower().startswith(("http:", "https:")):
