@@ -52,7 +52,3 @@ class ManualClock:
         """Let time pass on both clocks."""
         self._wall += seconds
         self._monotonic += seconds
-
-    def step_wall(self, seconds: float) -> None:
-        """Set the wall clock forward or back, as an operator or NTP does."""
-        self._wall += seconds
