@@ -8,6 +8,12 @@ URL ?=
 MAX_PAGES ?= 200
 export URL MAX_PAGES
 
+# Some tests look at what was written with these; where they are missing, those tests are skipped.
+TEST_PROGRAMS := chromium dot
+TEST_PACKAGES := chromium graphviz python3.11-doc postgresql-doc-15 git-doc libtiff-doc
+TEST_FOLDERS := /usr/share/doc/python3.11/html /usr/share/doc/postgresql-doc-15/html \
+	/usr/share/doc/git-doc /usr/share/doc/libtiff-doc/manual
+
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 LOCK_VENV := build/lock-venv
@@ -16,7 +22,7 @@ COMPILE := $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help site test check format docs bench lock clean setup
+.PHONY: help site test programs check format docs bench lock clean setup
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -31,8 +37,21 @@ site: $(RUNTIME) ## Crawl a demo web started here on loopback, or URL=...
 		$(BIN)/gossamer status --dir "workspace/$${host:-site}"; \
 	fi
 
-test: check ## Check the style and the types, then run all tests
+test: check programs ## Check the style and the types, then run all tests
 	$(BIN)/pytest -n 2
+
+# Never a reason to fail: without root, without apt or without network the tests say what they skip.
+programs:
+	@missing() { for name in $(TEST_PROGRAMS); do command -v $$name >/dev/null || return 0; done; \
+		for name in $(TEST_FOLDERS); do [ -d $$name ] || return 0; done; return 1; }; \
+	missing || exit 0; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+		echo "make: some tests will be skipped; on Debian: sudo apt install $(TEST_PACKAGES)" >&2; exit 0; \
+	fi; \
+	echo "Installing $(TEST_PACKAGES) for the tests (once)"; \
+	install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends $(TEST_PACKAGES) </dev/null >/dev/null; }; \
+	install 2>/dev/null || { apt-get update -qq && install; } || \
+		echo "make: cannot install $(TEST_PACKAGES); the tests that need them will be skipped" >&2
 
 check: $(DEV) ## Check style (ruff) and types (mypy)
 	$(BIN)/ruff check .

@@ -1,10 +1,11 @@
 """Measures the catalog: CPU a page of lease and commit, with few and with many known URLs.
 
-    python bench/catalog.py [--known N] [--pages N] [--batch N] [--hosts N]
+    python bench/catalog.py [--known N] [--pages N] [--batch N] [--hosts N] [--shared]
 
 Without --known both sizes are measured, each in a process of its own, and the ratio is printed. A
 page brings one new URL and 50 link targets, its body is new, and it is archived. CPU is that of the
-process, user and system, so that other work on the machine matters little.
+process, user and system, so that other work on the machine matters little. With --shared the
+catalog is opened as daemons open it, which look for each other's changes and take turns.
 """
 
 import argparse
@@ -77,13 +78,15 @@ def rounds(pages: int, batch: int) -> Iterator[int]:
     yield from range(pages // batch)
 
 
-def measure(known: int, pages: int, batch: int, hosts: int, folder: Path) -> dict[str, float]:
+def measure(
+    known: int, pages: int, batch: int, hosts: int, folder: Path, **options: bool
+) -> dict[str, float]:
     settings = CatalogSettings()
     with SqliteCatalog.open(folder / "catalog.db", settings) as catalog:
         catalog.begin_run(NOW)
         fill(catalog, known, hosts)
     lease_cpu = commit_cpu = wall = 0.0
-    with SqliteCatalog.open(folder / "catalog.db", settings) as catalog:
+    with SqliteCatalog.open(folder / "catalog.db", settings, **options) as catalog:
         catalog.begin_run(NOW)
         number = known
         new_url = known
@@ -130,20 +133,26 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=10_000)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--hosts", type=int)
+    parser.add_argument("--shared", action="store_true")
     arguments = parser.parse_args()
     if arguments.known is not None:
         hosts = arguments.hosts or max(1, arguments.known // 100)
         # On a real disk: a file system in memory would hide what syncing costs.
         with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
             figures = measure(
-                arguments.known, arguments.pages, arguments.batch, hosts, Path(folder)
+                arguments.known,
+                arguments.pages,
+                arguments.batch,
+                hosts,
+                Path(folder),
+                **({"shared": True} if arguments.shared else {}),
             )
         print(json.dumps({name: round(value, 1) for name, value in figures.items()}))
         return
     results = []
     for known in (2_000, 1_000_000):
         options = ["--known", str(known), "--pages", str(arguments.pages)]
-        options += ["--batch", str(arguments.batch)]
+        options += ["--batch", str(arguments.batch), *(["--shared"] if arguments.shared else [])]
         process = subprocess.run(
             [sys.executable, __file__, *options], check=True, capture_output=True, text=True
         )

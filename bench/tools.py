@@ -39,6 +39,12 @@ def _gossamer(url: str, folder: Path) -> list[str]:
     return [*command, *options.split(), "--allow-private", "--max-pages", "0"]
 
 
+def _site(url: str, folder: Path) -> list[str]:
+    program = str(Path(sys.executable).parent / "gossamer")
+    options = f"--concurrency {CONCURRENCY} --workers 2 --quiet --format json"
+    return [program, "site", url, *options.split(), "-o", str(folder / "site.json")]
+
+
 def _wget2(url: str, folder: Path) -> list[str]:
     options = f"-q -r -l inf --no-parent --robots=on --max-threads={CONCURRENCY}"
     return ["wget2", *options.split(), "-P", str(folder / "files"), url]
@@ -129,6 +135,7 @@ TOOLS = {
     tool.name: tool
     for tool in (
         Tool("gossamer", _gossamer, _has_gossamer, lambda: "gossamer, this tree"),
+        Tool("site", _site, _has_gossamer, lambda: "gossamer site, this tree"),
         Tool(
             "wget2",
             _wget2,

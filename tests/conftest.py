@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-RunGossamer = Callable[..., "subprocess.CompletedProcess[str]"]
-
 # A loaded machine makes no property false.
 settings.register_profile("gossamer", deadline=None)
 settings.load_profile("gossamer")
 
 
 @pytest.fixture
-def gossamer(tmp_path: Path) -> RunGossamer:
+def gossamer(tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
     """Run the real command and return what became of it."""
 
     def run(

@@ -20,11 +20,14 @@ STOREYS = {
     "messages": 2,
     "parse": 3,
     "catalog": 3,
+    "wire": 3,
     "urlserver": 4,
     "spider": 4,
     "store": 4,
     "handlers": 5,
     "crawl": 6,
+    "daemons": 7,
+    "site": 7,
     "cli": 9,
 }
 # url decides about addresses and scope, so it speaks of outcomes and is set up by its own table.

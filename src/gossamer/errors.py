@@ -55,3 +55,7 @@ class ProtocolError(GossamerError):
     """A peer of ours (worker, daemon) sent something that cannot be understood."""
 
     exit_code = 6
+
+
+class WireError(ProtocolError):
+    """A line or a message on a link between two daemons does not have the documented form."""

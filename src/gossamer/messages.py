@@ -12,6 +12,8 @@ from msgspec import Struct
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, State
 
 NOT_MODIFIED_STATUS: Final = 304
+# The outcome of a DONE that does not tell: over the wire only the store server hears it.
+NOT_SAID: Final = 0
 
 
 class Kind(IntEnum):
@@ -22,6 +24,17 @@ class Kind(IntEnum):
     ASSET = 2
     FEED = 3
     ROBOTS = 4
+    CHECK = 5
+    """Only its head is asked for: whether it is there."""
+
+
+class News(IntEnum):
+    """Whether a page says anything that others of its family (url/families.py) did not."""
+
+    UNKNOWN = 0
+    """Not looked at; or it says nothing, but leads to pages of another family."""
+    SOME = 1
+    NONE = 2
 
 
 class Due(Struct, frozen=True, gc=False):
@@ -63,6 +76,7 @@ class Done(Struct, frozen=True, array_like=True, gc=False):
 
     trans_id: int
     outcome: int
+    """NOT_SAID when it will become known by another way."""
     status: int = 0
     sent_at: float = 0.0
     """Monotonic time at which the request went out; 0.0 if it never did."""
@@ -153,6 +167,10 @@ class Page(Struct, frozen=True, gc=False):
     """References to what the page needs to be shown."""
     sitemap_urls: tuple[Link, ...] = ()
     canonical: str | None = None
+    description: str | None = None
+    """The content of the meta description; None if there is none."""
+    languages: tuple[tuple[str, str], ...] = ()
+    """Language and URL of each link element with rel=alternate and hreflang."""
     refresh: str | None = None
     """Target of an immediate meta refresh (S4.23)."""
     nofollow: bool = False
@@ -175,6 +193,10 @@ class Found(Struct, frozen=True, array_like=True, gc=False):
     outcome: int | None = None
     """The reason, when the state is EXCLUDED."""
     via: tuple[str, ...] = ()
+    probation: str = ""
+    """The family of the page it was found on, when that page said nothing new."""
+    detail: str = ""
+    """For people: why it is excluded."""
 
 
 class Findings(Struct, frozen=True, array_like=True, gc=False):
@@ -205,6 +227,7 @@ class Findings(Struct, frozen=True, array_like=True, gc=False):
     payload_digest: str = ""
     records: tuple[str, ...] = ()
     """What handlers of the user's own made of the page, each as JSON."""
+    news: int = int(News.UNKNOWN)
 
     @property
     def is_page(self) -> bool:

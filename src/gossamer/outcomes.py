@@ -153,7 +153,8 @@ RULES: Final[dict[int, Rule]] = {
     Outcome.BODY_ENCODING: Rule(State.FAILED),
     Outcome.REDIR_NONE: Rule(State.DONE),
     Outcome.REDIR_BAD: Rule(State.FAILED),
-    Outcome.REDIR_LOOP: Rule(State.FAILED),
+    # Once more, in case that the page waits for its cookie (H76).
+    Outcome.REDIR_LOOP: Rule(State.FAILED, 2, _SOON),
     Outcome.REDIR_TOO_MANY: Rule(State.FAILED),
     Outcome.REDIR_SCHEME: Rule(State.FAILED),
     Outcome.REDIR_SCOPE: Rule(State.EXCLUDED),
@@ -211,11 +212,15 @@ def outcome_named(name: str) -> Outcome:
 
 
 def wait_before_try(
-    outcome: int, tries: int, soon_seconds: float, back_off_seconds: float
+    outcome: int, tries: int, soon_seconds: float, back_off_seconds: float, max_tries: int = 0
 ) -> float | None:
-    """Return the seconds to wait after `tries` tries ended in `outcome`; None when it is final."""
+    """Return the seconds to wait after `tries` tries ended in `outcome`; None when it is final.
+
+    `max_tries` (0: none) limits the tries of all outcomes but those that never become final.
+    """
     rule = RULES[outcome]
-    if tries >= rule.tries:
+    limit = min(rule.tries, max_tries) if max_tries and rule.tries < FOREVER else rule.tries
+    if tries >= limit:
         return None
     first = (0.0, soon_seconds, back_off_seconds)[rule.wait]
     return float(min(first * 2 ** min(tries - 1, 20), 86_400.0))

@@ -58,12 +58,15 @@ def failure(
 class SqliteBackend:
     """A catalog in a file, opened as often as a test likes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, shared: bool = False) -> None:
         self.path = folder / "catalog.db"
+        self._shared = shared
         self._opened = []
 
     def open(self, *, read_only: bool = False, **settings) -> SqliteCatalog:
-        catalog = SqliteCatalog.open(self.path, CatalogSettings(**settings), read_only=read_only)
+        catalog = SqliteCatalog.open(
+            self.path, CatalogSettings(**settings), read_only=read_only, shared=self._shared
+        )
         self._opened.append(catalog)
         return catalog
 

@@ -4,11 +4,10 @@ import pytest
 from catalog_rig import NOW, SqliteBackend
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "sqlite-shared"])
 def backend(request, tmp_path):
     """Every backend there is: the contract holds for each."""
-    backends = {"sqlite": SqliteBackend}
-    made = backends[request.param](tmp_path)
+    made = SqliteBackend(tmp_path, shared=request.param == "sqlite-shared")
     yield made
     made.close()
 

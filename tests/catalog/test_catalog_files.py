@@ -17,6 +17,8 @@ from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import CatalogError, DiskFullError, WorkspaceError
 
 SETTINGS = CatalogSettings()
+LATEST = shipped_migrations()[-1].version
+NEXT = LATEST + 1
 
 
 def column_added(version):
@@ -34,6 +36,86 @@ def schema(path):
         return connection.execute("SELECT max(version) FROM schema_version").fetchone()[0]
 
 
+def start_at_once(code, path, count):
+    """Run a program that says when it is ready in some processes; return what each says next."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={"PYTHONPATH": ":".join(sys.path)},
+        )
+        for _ in range(count)
+    ]
+    for process in processes:
+        process.stdout.readline()
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return [process.communicate()[0] for process in processes]
+
+
+class TestFromVersionOne:
+    """Catalogs of the first release, as it made them, become those of this one."""
+
+    @pytest.fixture
+    def old(self, tmp_path):
+        """A catalog of version 1 with URLs in every state, left by a crash."""
+        path = tmp_path / "catalog.db"
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(
+                "CREATE TABLE schema_version (version INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+                "applied_at REAL NOT NULL) STRICT;"
+                "INSERT INTO schema_version VALUES (1, 'catalog', 0);"
+                + shipped_migrations()[0].text
+                + """
+                INSERT INTO host (host_id, name, pending, leased, done, excluded, failed, turn)
+                VALUES (1, 'a.example', 1, 1, 1, 1, 1, 1);
+                INSERT INTO url (doc_id, md5, host_id, state, outcome, url, last_fetch, last_page,
+                    tries)
+                VALUES (1, x'01', 1, 2, 1, 'http://a.example/done', 1, 1, 1),
+                    (2, x'02', 1, 1, NULL, 'http://a.example/leased', NULL, NULL, 0),
+                    (3, x'03', 1, 0, NULL, 'http://a.example/pending', NULL, NULL, 0),
+                    (4, x'04', 1, 3, 122, 'http://a.example/excluded', NULL, NULL, 0),
+                    (5, x'05', 1, 4, 10, 'http://a.example/failed', 2, NULL, 1);
+                INSERT INTO fetch (fetch_id, doc_id, fetched_at, outcome, status, milliseconds)
+                VALUES (1, 1, 1000, 1, 200, 5), (2, 5, 1001, 10, 404, 5);
+                INSERT INTO run (began_at) VALUES (1000);
+                UPDATE total SET pending = 1, leased = 1, done = 1, excluded = 1, failed = 1,
+                    pages = 1;
+                INSERT INTO outcome_count VALUES (1, 1), (122, 1), (10, 1);
+                """
+            )
+        return path
+
+    def test_everything_is_still_known(self, old):
+        with SqliteCatalog.open(old, SETTINGS) as catalog:
+            assert catalog.check() == []
+            assert [row.url.rpartition("/")[2] for row in catalog.rows()] == [
+                "done", "leased", "pending", "excluded", "failed",
+            ]  # fmt: skip
+            assert catalog.history(1)[0].status == 200
+        assert schema(old) == LATEST
+        assert schema(f"{old}.schema-1") == 1
+
+    @pytest.mark.parametrize("keep", [None, 3600.0])
+    def test_a_lease_of_the_old_program_returns_to_pending(self, old, keep):
+        with SqliteCatalog.open(old, SETTINGS) as catalog:
+            recovery = catalog.begin_run(NOW, keep_delivered_seconds=keep)
+            assert (recovery.released, recovery.clean) == (1, False)
+            assert [due.doc_id for due in catalog.due(9, 9, NOW)] == [2, 3]
+            assert catalog.check() == []
+
+    def test_all_new_operations_work_on_it(self, old):
+        with SqliteCatalog.open(old, SETTINGS, shared=True) as catalog:
+            assert catalog.mark_delivered([1, 2, 3], NOW) == 1
+            assert list(catalog.dues([1, 2, 3])) == [2]
+            assert [learned.doc_id for learned in catalog.results_after(0, 9)] == [1, 5]
+            assert catalog.release_undelivered(NOW + 10, 5.0) == 1
+            assert catalog.check() == []
+
+
 class TestMigrations:
     def test_shipped_steps_are_numbered_without_gaps(self):
         versions = [step.version for step in shipped_migrations()]
@@ -42,16 +124,16 @@ class TestMigrations:
     def test_an_older_catalog_is_brought_up_to_date_and_a_copy_kept(self, tmp_path):
         path = tmp_path / "catalog.db"
         make(path)
-        steps = [*shipped_migrations(), column_added(2)]
+        steps = [*shipped_migrations(), column_added(NEXT)]
         with SqliteCatalog.open(path, SETTINGS, migrations=steps) as catalog:
             assert catalog.counts().discovered == 1
-        assert schema(path) == 2
-        assert schema(f"{path}.schema-1") == 1
+        assert schema(path) == NEXT
+        assert schema(f"{path}.schema-{LATEST}") == LATEST
 
     def test_a_step_that_fails_leaves_the_old_catalog(self, tmp_path):
         path = tmp_path / "catalog.db"
         make(path)
-        broken = Migration(2, "broken", "CREATE TABLE colour (x) ;\nSELECT * FROM nowhere;\n")
+        broken = Migration(NEXT, "broken", "CREATE TABLE colour (x) ;\nSELECT * FROM nowhere;\n")
         with pytest.raises(CatalogError, match="nowhere"):
             SqliteCatalog.open(path, SETTINGS, migrations=[*shipped_migrations(), broken])
         with SqliteCatalog.open(path, SETTINGS) as catalog:
@@ -70,7 +152,7 @@ class TestMigrations:
             "from gossamer.catalog.migrate import Migration, shipped_migrations\n"
             "from gossamer.catalog.sqlite import SqliteCatalog\n"
             "from gossamer.config.catalog import CatalogSettings\n"
-            f"steps = [*shipped_migrations(), Migration(2, 'slow', {slow!r})]\n"
+            f"steps = [*shipped_migrations(), Migration({NEXT}, 'slow', {slow!r})]\n"
             "print('ready', flush=True)\n"
             "SqliteCatalog.open(sys.argv[1], CatalogSettings(), migrations=steps).close()\n"
         )
@@ -84,16 +166,16 @@ class TestMigrations:
             seen.add(schema(path))
             with closing(sqlite3.connect(path)) as connection:
                 tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-            assert ("colour" in tables) == (schema(path) == 2)
-        assert seen <= {1, 2}
-        assert 2 in seen
+            assert ("colour" in tables) == (schema(path) == NEXT)
+        assert seen <= {LATEST, NEXT}
+        assert NEXT in seen
 
     @pytest.mark.parametrize("read_only", [False, True])
     def test_a_newer_catalog_is_refused_with_what_to_do(self, tmp_path, read_only):
         path = tmp_path / "catalog.db"
         newer = [*shipped_migrations(), column_added(7)]
         SqliteCatalog.open(path, SETTINGS, migrations=newer).close()
-        expected = f"cannot open catalog {path}: newer schema 7 than 1; upgrade the program"
+        expected = f"cannot open catalog {path}: newer schema 7 than {LATEST}; upgrade the program"
         with pytest.raises(WorkspaceError) as caught:
             SqliteCatalog.open(path, SETTINGS, read_only=read_only)
         assert str(caught.value) == expected
@@ -101,10 +183,50 @@ class TestMigrations:
     def test_a_reader_does_not_migrate(self, tmp_path):
         path = tmp_path / "catalog.db"
         make(path)
-        steps = [*shipped_migrations(), column_added(2)]
-        with pytest.raises(WorkspaceError, match="older schema 1 than 2"):
+        steps = [*shipped_migrations(), column_added(NEXT)]
+        with pytest.raises(WorkspaceError, match=f"older schema {LATEST} than {NEXT}"):
             SqliteCatalog.open(path, SETTINGS, read_only=True, migrations=steps)
-        assert schema(path) == 1
+        assert schema(path) == LATEST
+
+    def test_two_processes_that_open_an_old_catalog_at_once_migrate_it_once(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        code = (
+            "import sys\n"
+            "from gossamer.catalog.migrate import Migration, shipped_migrations\n"
+            "from gossamer.catalog.sqlite import SqliteCatalog\n"
+            "from gossamer.config.catalog import CatalogSettings\n"
+            f"text = {column_added(NEXT).text!r}\n"
+            f"steps = [*shipped_migrations(), Migration({NEXT}, 'colour', text)]\n"
+            "print('ready', flush=True)\n"
+            "sys.stdin.readline()\n"
+            "options = {'shared': True, 'migrations': steps}\n"
+            "with SqliteCatalog.open(sys.argv[1], CatalogSettings(), **options) as catalog:\n"
+            "    print(catalog.check(), flush=True)\n"
+        )
+        assert start_at_once(code, path, 4) == ["[]\n"] * 4
+        assert schema(path) == NEXT
+        assert schema(f"{path}.schema-{LATEST}") == LATEST
+
+    def test_processes_that_create_a_catalog_at_once_share_it(self, tmp_path):
+        """A script may start all daemons of a new workspace in one breath."""
+        code = (
+            "import os, sys\n"
+            "from catalog_rig import NOW, found\n"
+            "from gossamer.catalog.sqlite import SqliteCatalog\n"
+            "from gossamer.config.catalog import CatalogSettings\n"
+            "print('ready', flush=True)\n"
+            "sys.stdin.readline()\n"
+            "with SqliteCatalog.open(sys.argv[1], CatalogSettings(), shared=True) as catalog:\n"
+            "    new = catalog.add([found(f'http://h.example/{os.getpid()}')], NOW)\n"
+            "    print(len(new), flush=True)\n"
+        )
+        for attempt in range(5):
+            path = tmp_path / f"catalog-{attempt}.db"
+            assert start_at_once(code, path, 4) == ["1\n"] * 4
+            with SqliteCatalog.open(path, SETTINGS) as catalog:
+                assert catalog.counts().discovered == 4
+                assert catalog.check() == []
 
 
 class TestOpening:

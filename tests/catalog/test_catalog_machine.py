@@ -33,14 +33,30 @@ class CatalogMachine(RuleBasedStateMachine):
         self.parked: dict[str, float] = {}
         self.ids: dict[str, int] = {}
         self.leased: dict[str, int] = {}
+        self.delivered: dict[str, float] = {}
+        self.writers: list[SqliteCatalog] = []
+
+    @property
+    def catalog(self):
+        """One of the writers, each in its turn."""
+        self.writers.append(self.writers.pop(0))
+        return self.writers[0]
+
+    def open(self):
+        self.writers = [SqliteCatalog.open(self.path, CatalogSettings())]
+
+    def close(self):
+        for catalog in self.writers:
+            catalog.close()
+        self.writers = []
 
     @initialize()
     def begin(self):
-        self.catalog = SqliteCatalog.open(self.path, CatalogSettings())
+        self.open()
         self.catalog.begin_run(self.now)
 
     def teardown(self):
-        self.catalog.close()
+        self.close()
         shutil.rmtree(self.folder)
 
     def learn(self, url, state):
@@ -108,6 +124,7 @@ class CatalogMachine(RuleBasedStateMachine):
         committed = self.catalog.commit([Verdict(findings, state, due_at)], self.now)
         assert committed.stale == ()
         del self.leased[url]
+        self.delivered.pop(url, None)
         self.states[url] = state
         self.due_at[url] = due_at
         for item in new:
@@ -131,6 +148,7 @@ class CatalogMachine(RuleBasedStateMachine):
     def release(self, data, died):
         url = data.draw(st.sampled_from(sorted(self.leased)))
         assert self.catalog.release([self.leased.pop(url)], self.now, died=died) == 1
+        self.delivered.pop(url, None)
         self.states[url] = State.PENDING
         self.due_at[url] = 0.0
 
@@ -158,23 +176,66 @@ class CatalogMachine(RuleBasedStateMachine):
             self.states[url] = State.PENDING
             self.due_at[url] = 0.0
 
-    @rule(clean=st.booleans())
-    def restart(self, clean):
+    @precondition(lambda self: self.ids)
+    @rule(data=st.data())
+    def deliver(self, data):
+        urls = data.draw(st.sets(st.sampled_from(sorted(self.ids))))
+        marked = self.catalog.mark_delivered([self.ids[url] for url in urls], self.now)
+        assert marked == len(urls & self.leased.keys())
+        self.delivered |= dict.fromkeys(urls & self.leased.keys(), self.now)
+
+    @rule(seconds=st.sampled_from([0.0, 10.0, 1_500.0]))
+    def give_up_deliveries(self, seconds):
+        late = [url for url, at in self.delivered.items() if self.now - at > seconds]
+        assert self.catalog.release_undelivered(self.now, seconds) == len(late)
+        self.forget_leases(late)
+
+    @rule(urls=url_lists, data=st.data())
+    def adopt(self, urls, data):
+        parent = data.draw(st.sampled_from([None, 77_777, *sorted(self.ids.values())]))
+        answers = self.catalog.adopt([found(url, 1) for url in urls], parent, self.now)
+        for url, due in zip(urls, answers, strict=True):
+            self.learn(url, State.PENDING)
+            if self.states[url] not in (State.PENDING, State.LEASED):
+                assert due is None
+                continue
+            assert due.url == url
+            assert self.ids.setdefault(url, due.doc_id) == due.doc_id
+            self.states[url] = State.LEASED
+            self.leased[url] = due.doc_id
+            self.delivered[url] = self.now
+
+    @precondition(lambda self: self.ids)
+    @rule(data=st.data())
+    def ask_for_leases(self, data):
+        urls = data.draw(st.sets(st.sampled_from(sorted(self.ids))))
+        dues = self.catalog.dues([self.ids[url] for url in urls])
+        assert {due.url for due in dues.values()} == urls & self.leased.keys()
+
+    @rule(clean=st.booleans(), keep=st.sampled_from([None, 0.0, 10.0, 1_500.0]))
+    def restart(self, clean, keep):
         if clean:
             self.catalog.end_run(self.now)
-        self.catalog.close()
-        self.catalog = SqliteCatalog.open(self.path, CatalogSettings())
-        recovery = self.catalog.begin_run(self.now)
+        self.close()
+        self.open()
+        recovery = self.catalog.begin_run(self.now, keep_delivered_seconds=keep)
+        kept = {
+            url for url, at in self.delivered.items() if keep is not None and self.now - at <= keep
+        }
         assert recovery.clean is clean
-        assert recovery.released == len(self.leased)
         assert set(recovery.hosts) == {url.split("/")[2] for url in self.leased}
-        for url in self.leased:
+        assert recovery.released == len(self.leased.keys() - kept)
+        self.forget_leases(self.leased.keys() - kept)
+
+    def forget_leases(self, urls):
+        for url in urls:
+            del self.leased[url]
+            self.delivered.pop(url, None)
             self.states[url] = State.PENDING
-        self.leased.clear()
 
     @invariant()
     def accounts_agree(self):
-        if not hasattr(self, "catalog"):
+        if not self.writers:
             return
         assert self.catalog.check() == []
         counts = self.catalog.counts()
@@ -187,8 +248,20 @@ class CatalogMachine(RuleBasedStateMachine):
         assert counts.failed == tally[State.FAILED]
 
 
-CatalogMachine.TestCase.settings = settings(
+class SharedCatalogMachine(CatalogMachine):
+    """Leads the same lives with two writers that take turns."""
+
+    def open(self):
+        self.writers = [
+            SqliteCatalog.open(self.path, CatalogSettings(), shared=True) for _ in range(2)
+        ]
+
+
+LIVES = settings(
     max_examples=25, stateful_step_count=25, deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
+CatalogMachine.TestCase.settings = LIVES
+SharedCatalogMachine.TestCase.settings = LIVES
 TestCatalogMachine = pytest.mark.timeout(300)(CatalogMachine.TestCase)
+TestSharedCatalogMachine = pytest.mark.timeout(300)(SharedCatalogMachine.TestCase)

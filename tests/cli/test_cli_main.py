@@ -207,7 +207,7 @@ def complete(*words: str) -> list[str]:
 
 
 def test_bash_completes_commands_flags_and_choices():
-    assert complete("gossamer", "st") == ["status"]
+    assert complete("gossamer", "stat") == ["status"]
     assert "--max-pages" in complete("gossamer", "crawl", "--max")
     assert complete("gossamer", "crawl", "--scope", "d") == ["domain"]
     assert complete("gossamer", "completion", "f") == ["fish"]

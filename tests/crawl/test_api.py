@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -131,6 +132,75 @@ def test_a_crawl_that_is_cancelled_stops(tmp_path: Path):
         time.sleep(0.3)
         assert len(web.log().requests) == asked < 1_000
     assert crawler_threads() == []
+
+
+def open_files(workspace: Path) -> set[str]:
+    """Return the descriptors of this process that lead into a workspace."""
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            target = entry.readlink()
+        except OSError:
+            continue
+        if target.is_relative_to(workspace):
+            found.add(f"{entry.name} {target.name}")
+    return found
+
+
+def test_the_catalog_is_opened_once_for_all_pages(tmp_path: Path):
+    """The descriptor that pages are read by is the same from the first page to the last."""
+    seen: list[set[str]] = []
+
+    async def main(web: FakeWeb) -> None:
+        async for _page in gossamer.crawl(web.start_url, directory=tmp_path / "w", **FAST):
+            seen.append(
+                {each for each in open_files(tmp_path / "w") if each.endswith("catalog.db")}
+            )
+            await asyncio.sleep(0.002)
+
+    with FakeWeb(pages=60, hosts=1, seed=4) as web:
+        asyncio.run(main(web))
+    assert len(seen) > 50
+    assert len(set.union(*seen)) == 2, "the writer's and the reader's"
+    assert set.intersection(*seen), "the reader's stays though the writer may have ended"
+    assert open_files(tmp_path / "w") == set()
+    shutil.copy(tmp_path / "w" / "catalog.db", tmp_path / "alone.db")
+    with SqliteCatalog.open(tmp_path / "alone.db", CatalogSettings(), read_only=True) as catalog:
+        assert catalog.counts().done >= len(seen), "the file alone is the whole catalog"
+
+
+@pytest.mark.parametrize("way", ["end", "break", "error", "cancel", "abandon"])
+def test_nothing_stays_open_whichever_way_out_is_taken(tmp_path: Path, way: str):
+    async def pages(web: FakeWeb) -> None:
+        crawl = gossamer.crawl(web.start_url, directory=tmp_path / "w", **FAST)
+        if way == "abandon":
+            await anext(crawl)
+            return
+        async with aclosing(crawl):
+            async for _page in crawl:
+                if way == "break":
+                    break
+                if way == "error":
+                    raise LookupError
+                if way == "cancel":
+                    # It comes while a page is read or awaited, not here.
+                    asyncio.get_running_loop().call_soon(cancelled.cancel)
+
+    async def main(web: FakeWeb) -> None:
+        nonlocal cancelled
+        cancelled = asyncio.create_task(pages(web))
+        await cancelled
+
+    cancelled: asyncio.Task[None]
+    expected = {"error": LookupError, "cancel": asyncio.CancelledError}.get(way)
+    with FakeWeb(pages=30, hosts=1, seed=4) as web:
+        if expected is None:
+            asyncio.run(main(web))
+        else:
+            with pytest.raises(expected):
+                asyncio.run(main(web))
+    assert crawler_threads() == []
+    assert open_files(tmp_path / "w") == set()
 
 
 SCRIPT = '''

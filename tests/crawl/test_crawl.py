@@ -294,3 +294,15 @@ def test_lifting_the_address_policy_brings_back_what_it_kept_out(tmp_path: Path)
         log, truth = web.log(), web.truth()
     assert judge.missing(log, truth) == set()
     assert judge.refetches(log) == {}
+
+
+def test_a_handler_that_cannot_be_loaded_ends_the_crawl_before_it_begins(
+    tmp_path: Path, gossamer: RunGossamer
+):
+    """Each worker would die of it, and so would its successor."""
+    use = 'handlers.use=["nowhere:nothing"]'
+    result = gossamer("crawl", "http://127.0.0.1/", "--dir", tmp_path, "--set", use, check=None)
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == [
+        'gossamer: cannot load handler "nowhere:nothing": No module named \'nowhere\''
+    ]

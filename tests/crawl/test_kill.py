@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from pathlib import Path
 
 import pytest
@@ -17,36 +17,6 @@ from gossamer.fakeweb.process import FakeWeb
 CONCURRENCY = 16
 GAP = 0.02
 FIRST_FETCH_SECONDS = 5.0
-SERVER_LAG = 0.5
-"""A busy server may read a request only after its sender was killed."""
-
-
-def excuses(log: Log, kills: list[tuple[float, float]]) -> list[range]:
-    """Return for each request of a URL that had been asked for before the kills in between."""
-    befores, afters = [before for before, _ in kills], [after for _, after in kills]
-    between = []
-    last_asked: dict[str, float] = {}
-    for request in log.requests:
-        if request.is_robots:
-            continue
-        start = request.start_ns / 1e9
-        if request.url in last_asked:
-            first = bisect_right(afters, last_asked[request.url] - SERVER_LAG)
-            guilty = range(first, bisect_left(befores, start))
-            assert guilty, f"{request.url} was asked for again though nothing was killed"
-            between.append(guilty)
-        last_asked[request.url] = start
-    return between
-
-
-def unexcused(between: list[range], kills: int, most_each: int) -> int:
-    """Return how many repetitions are left when each kill may have caused `most_each`."""
-    waiting = sorted(between, key=lambda guilty: (guilty.stop, guilty.start))
-    for kill in range(kills):
-        mine = [guilty for guilty in waiting if kill in guilty][:most_each]
-        for guilty in mine:
-            waiting.remove(guilty)
-    return len(waiting)
 
 
 def seconds_to_first_fetch(
@@ -82,7 +52,7 @@ def test_a_hundred_kills_lose_nothing_and_stay_polite(tmp_path: Path):
 
     assert judge.missing(log, truth) == set()
     assert judge.unexpected(log, truth) == []
-    assert unexcused(excuses(log, killer.kills), len(killer.kills), CONCURRENCY) == 0
+    assert judge.unexcused_refetches(log, killer.kills, CONCURRENCY) == []
     for by in ("host", "address"):
         assert judge.gap_violations(log, GAP, by=by) == []
         assert judge.concurrency_violations(log, 2, by=by) == []

@@ -58,12 +58,14 @@ def test_counts_stay_true_in_any_order_of_events(events: list[tuple[str, int]], 
     ledger = Ledger(concurrency=3, max_pages=max_pages, pages=0)
     fresh = 100
     names: dict[int, int] = {}
+    places: dict[int, tuple[str, int]] = {}
     waiting: list[Findings] = []
     for kind, number in events:
         if kind == "order" and ledger.credit() > 0:
             fresh += 1
             names[number] = fresh
-            ledger.ordered(fresh, due(fresh), worker=number % 2)
+            ledger.ordered(fresh, due(fresh), worker=number % 2, address=f"192.0.2.{number % 3}")
+            places[fresh] = (f"192.0.2.{number % 3}", number % 2)
         elif kind == "report" and number in names:
             if ledger.reported(findings(names[number])):
                 waiting.append(findings(names[number]))
@@ -74,5 +76,46 @@ def test_counts_stay_true_in_any_order_of_events(events: list[tuple[str, int]], 
             ledger.take_back(names[number])
         assert 0 <= ledger.in_flight <= ledger.uncommitted <= 3
         assert ledger.in_flight == ledger.load(0) + ledger.load(1)
+        out = [places[trans_id] for trans_id in ledger.everything()]
+        for address in ("192.0.2.0", "192.0.2.1", "192.0.2.2"):
+            holders = {worker for place, worker in out if place == address}
+            assert ledger.holder_of(address) in (holders or {None})
         if max_pages:
             assert ledger.pages <= max_pages
+
+
+def test_an_address_is_held_by_the_worker_with_the_oldest_claim_until_its_last_visit_is_over():
+    ledger = Ledger(concurrency=9, max_pages=0, pages=0)
+    assert ledger.holder_of("192.0.2.1") is None
+    for trans_id, worker in enumerate((1, 0, 1)):
+        ledger.ordered(trans_id, due(trans_id), worker, "192.0.2.1")
+    ledger.ordered(9, due(9), 0, "192.0.2.2")
+    assert ledger.holder_of("192.0.2.1") == 1
+    ledger.delivered(0)
+    assert ledger.holder_of("192.0.2.1") == 1
+    ledger.take_back(2)
+    assert ledger.holder_of("192.0.2.1") == 0
+    ledger.reported(findings(1))
+    assert ledger.holder_of("192.0.2.1") is None
+    assert ledger.holder_of("192.0.2.2") == 0
+
+
+def test_a_delivered_visit_holds_its_place_until_that_is_marked_and_may_still_become_a_page():
+    ledger = Ledger(concurrency=2, max_pages=3, pages=0)
+    ledger.held = 5
+    ledger.ordered(1, due(1), worker=0)
+    ledger.ordered(2, due(2), worker=1)
+    assert (ledger.worker_of(2), ledger.worker_of(3)) == (1, None)
+    ledger.delivered(1)
+    ledger.delivered(99)
+    assert (ledger.in_flight, ledger.uncommitted, ledger.credit()) == (1, 2, 0)
+    ledger.handed_over(1)
+    assert (ledger.uncommitted, ledger.held, ledger.awaited) == (1, 4, 1)
+    # One is out, one awaited: one more may become the third page.
+    assert ledger.credit() == 1
+    # The catalog has a page and no delivered lease any more, but four leases of ours.
+    ledger.looked_up(pages=1, leased=4)
+    assert (ledger.awaited, ledger.credit()) == (0, 1)
+    # A result that comes before its DONE: the page counts, its order does not count twice.
+    ledger.looked_up(pages=2, leased=3)
+    assert (ledger.awaited, ledger.credit()) == (-1, 1)

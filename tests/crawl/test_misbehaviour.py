@@ -1,5 +1,6 @@
 """Every way a server can misbehave, in one crawl: each URL ends, and ends in its own class."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -23,15 +24,6 @@ HURRY = (
     *("--set", "urlserver.max_back_off_seconds=0.05"),
 )
 FAST = ("--delay", "0", "--per-host", "8", "--workers", "1", "--quiet")
-# Where the crawler deviates from what the list of the fake web expects.
-DEVIATIONS = {
-    # No cookies are kept, so a page that waits for its cookie to come back is a loop.
-    "/~/cookie": ("redir.loop",),
-    # libcurl says something else of these on a connection that was used before.
-    "/~/raw/http-0.9": ("proto.not_http", "proto.status"),
-    "/~/raw/icy": ("proto.not_http", "proto.status"),
-    "/~/not-http": ("proto.not_http", "proto.status"),
-}
 
 Rows = dict[str, dict[str, object]]
 
@@ -72,10 +64,11 @@ def test_each_misbehaviour_ends_in_the_class_it_should(tmp_path: Path, gossamer:
             assert rows[site + path]["outcome"] == "policy.scope"
             continue
         found = end_of(site + path, rows)["outcome"]
-        if found not in DEVIATIONS.get(path, (outcome,)):
+        if found != outcome:
             wrong[path] = (outcome, found, rows[site + path]["detail"])
     assert wrong == {}
     assert len(expected) > 90
+    assert asked[f"{site}/~/cookie"] == asked[f"{site}/~/cookie-loop"] == 2
 
     outcomes = {str(row["outcome"]) for row in rows.values()}
     assert "internal" not in outcomes
@@ -83,6 +76,25 @@ def test_each_misbehaviour_ends_in_the_class_it_should(tmp_path: Path, gossamer:
         outcome = outcome_named(str(row["outcome"]))
         assert row["state"] == RULES[outcome].final.name.lower(), url
         assert asked[url] <= RULES[outcome].tries + 1, f"{url} was asked for again and again"
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.req("S0.29")
+def test_a_page_that_waits_for_its_cookie_is_asked_politely(
+    tmp_path: Path, gossamer: RunGossamer, workers: str
+):
+    """H76: once more, after the host's delay like any request, and with no cookie ever after."""
+    with FakeWeb(pages=3, hosts=1, seed=3) as web:
+        urls = [web.oddities + "cookie", web.oddities + "cookie-loop"]
+        run(tmp_path / "w", *urls, "--delay", "0.3", "--per-host", "4", "--workers", workers,
+            "--quiet", *HURRY)  # fmt: skip
+        rows = rows_of(gossamer, tmp_path / "w")
+        log = web.log()
+    assert [rows[url]["outcome"] for url in urls] == ["ok", "redir.loop"]
+    assert pages_in(log) == dict.fromkeys(urls, 2)
+    starts = sorted(request.start_ns for request in log.requests)
+    gaps = [later - before for before, later in itertools.pairwise(starts)]
+    assert min(gaps) > 290_000_000
 
 
 def class_of_status(status: int) -> str:

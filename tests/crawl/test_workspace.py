@@ -1,3 +1,4 @@
+import fcntl
 import os
 import subprocess
 import sys
@@ -6,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.clock import ManualClock, SystemClock
-from gossamer.crawl.workspace import Workspace, hold_as_worker
+from gossamer.crawl.workspace import Role, Workspace, hold_as_worker
 from gossamer.errors import WorkspaceError
 
 
@@ -52,6 +53,122 @@ def test_a_new_crawl_waits_for_the_workers_of_the_old_one(tmp_path: Path):
         workspace.lock(clock)
     os.close(worker)
     workspace.lock(clock)
+    workspace.unlock()
+
+
+DAEMONS = ("url-server", "store-server")
+
+
+def locked(folder: Path, role: Role) -> Workspace:
+    workspace = Workspace(folder)
+    workspace.lock(SystemClock(), role)
+    return workspace
+
+
+@pytest.mark.parametrize(
+    ("holder", "other", "fits"),
+    [
+        ("crawl", "crawl", False),
+        ("crawl", "url-server", False),
+        ("crawl", "store-server", False),
+        ("crawl", "add", False),
+        ("url-server", "crawl", False),
+        ("url-server", "url-server", False),
+        ("url-server", "store-server", True),
+        ("url-server", "add", True),
+        ("store-server", "crawl", False),
+        ("store-server", "url-server", True),
+        ("store-server", "store-server", False),
+        ("store-server", "add", True),
+        ("add", "crawl", False),
+        ("add", "url-server", True),
+        ("add", "store-server", True),
+        ("add", "add", True),
+    ],
+)
+def test_who_may_work_beside_whom(tmp_path: Path, holder: Role, other: Role, fits: bool):
+    """A crawl excludes everybody; a daemon excludes a crawl and another of its kind."""
+    first = locked(tmp_path, holder)
+    if fits:
+        locked(tmp_path, other).unlock()
+    else:
+        with pytest.raises(WorkspaceError) as caught:
+            locked(tmp_path, other)
+        assert f"is in use by process {os.getpid()} ({holder}); wait for it" in str(caught.value)
+    first.unlock()
+    locked(tmp_path, other).unlock()
+
+
+def test_a_crawl_is_told_all_who_are_in_its_way(tmp_path: Path):
+    daemons = [locked(tmp_path, role) for role in DAEMONS]
+    locked(tmp_path, "add").unlock()
+    number = os.getpid()
+    expected = f"process {number} (url-server) and process {number} (store-server)"
+    with pytest.raises(WorkspaceError) as caught:
+        locked(tmp_path, "crawl")
+    assert f"in use by {expected};" in str(caught.value)
+    for daemon in daemons:
+        daemon.unlock()
+
+
+def test_who_is_at_work_can_be_asked_without_a_lock(tmp_path: Path):
+    workspace = Workspace(tmp_path)
+    assert workspace.holders() == []
+    daemon = locked(tmp_path, "store-server")
+    assert workspace.holders() == [f"process {os.getpid()} (store-server)"]
+    daemon.unlock()
+    assert workspace.holders() == []
+    crawl = locked(tmp_path, "crawl")
+    assert workspace.holders() == [f"process {os.getpid()} (crawl)"]
+    crawl.unlock()
+
+
+def test_a_refusal_leaves_no_lock_behind(tmp_path: Path):
+    """A second URL server that is refused must not keep a crawl out later."""
+    first = locked(tmp_path, "url-server")
+    second = Workspace(tmp_path)
+    with pytest.raises(WorkspaceError):
+        second.lock(SystemClock(), "url-server")
+    first.unlock()
+    locked(tmp_path, "crawl").unlock()
+
+
+def test_what_a_killed_process_left_in_a_lock_means_nothing(tmp_path: Path):
+    for name in ("lock", "url-server.lock", "store-server.lock"):
+        (tmp_path / name).write_text("1 crawl\n")
+    assert Workspace(tmp_path).holders() == []
+    locked(tmp_path, "crawl").unlock()
+
+
+def test_a_crawl_of_the_first_release_is_named_too(tmp_path: Path):
+    """It wrote only its process id."""
+    (tmp_path / "lock").write_text("4711\n")
+    with (tmp_path / "lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(WorkspaceError, match=r"in use by process 4711 \(crawl\)"):
+            locked(tmp_path, "url-server")
+
+
+@pytest.mark.parametrize(
+    ("old", "waits"),
+    [("crawl", {"crawl", "url-server"}), ("store-server", {"crawl", "store-server"})],
+)
+@pytest.mark.parametrize("new", ["crawl", "url-server", "store-server", "add"])
+def test_who_waits_for_which_old_workers(tmp_path: Path, old: Role, new: Role, waits: set[Role]):
+    """Never two fleets on one site, never two that write one archive, and no other wait."""
+    parent = locked(tmp_path, old)
+    worker = hold_as_worker(parent.workers_lock)
+    parent.unlock()
+    clock = ManualClock()
+    workspace = Workspace(tmp_path)
+    if new in waits:
+        with pytest.raises(WorkspaceError, match="workers of an earlier crawl"):
+            workspace.lock(clock, new)
+    else:
+        workspace.lock(clock, new)
+        workspace.unlock()
+    os.close(worker)
+    workspace.lock(clock, new)
     workspace.unlock()
 
 

@@ -117,6 +117,15 @@ def test_refresh_header_is_a_redirect(page_of):
     assert page_of("<p>", headers=(("refresh", "0; url=/x"),)).refresh == "http://site.example/x"
 
 
+@pytest.mark.parametrize("name", ["caf\xc3\xa9", "caf\xe9"])
+def test_refresh_header_may_be_raw_utf_8_or_latin_1(page_of, name):
+    """As browsers read a Location: UTF-8 if it is that."""
+    page = page_of("<p>", headers=(("refresh", f"0; url=/{name}"),))
+    assert page.refresh == "http://site.example/caf%C3%A9"
+    late = page_of("<p>", headers=(("refresh", f"60; url=/{name}"),))
+    assert [link.url for link in late.links] == ["http://site.example/caf%C3%A9"]
+
+
 @pytest.mark.parametrize("content", ["", "x", "5", "5;", "0;url=", "url=x", "-1;url=x", "0;url=''"])
 def test_refresh_without_target_is_none(page_of, content):
     page = page_of(f'<meta http-equiv=refresh content="{content}">')

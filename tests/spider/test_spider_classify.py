@@ -51,6 +51,8 @@ ERRORS = [
     (CurlError.UNSUPPORTED_PROTOCOL, 0, 'Protocol "ftp" disabled', Outcome.REDIR_SCHEME),
     (CurlError.UNSUPPORTED_PROTOCOL, 0, "Received HTTP/0.9 when", Outcome.PROTO_NOT_HTTP),
     (CurlError.UNSUPPORTED_PROTOCOL, 0, "Unsupported HTTP version", Outcome.PROTO_VERSION),
+    (CurlError.UNSUPPORTED_PROTOCOL, 0, "Unsupported HTTP/1 subversion", Outcome.PROTO_STATUS),
+    (CurlError.WEIRD_SERVER_REPLY, 0, "Invalid status line", Outcome.PROTO_NOT_HTTP),
     (CurlError.WEIRD_SERVER_REPLY, 0, "Header without colon", Outcome.PROTO_HEADER),
     (CurlError.WEIRD_SERVER_REPLY, 0, "Version mismatch", Outcome.PROTO_VERSION),
     (CurlError.WEIRD_SERVER_REPLY, 0, "Multiple Location headers", Outcome.REDIR_BAD),
@@ -98,6 +100,14 @@ def test_the_phase_of_a_timeout() -> None:
     assert judge(timed_out).outcome is Outcome.NET_TIMEOUT_HEADERS
     timed_out.head = Head(status=200, version="1.1", complete=True)
     assert judge(timed_out).outcome is Outcome.NET_TIMEOUT_TOTAL
+
+
+def test_a_body_that_has_all_its_bytes_is_whole_whatever_came_then() -> None:
+    head = Head(status=200, version="1.1", complete=True, content_length=5)
+    cut = Facts(code=CurlError.RECV_ERROR, message="unexpected eof while reading", head=head)
+    assert judge(cut).outcome is Outcome.BODY_SHORT
+    cut.is_whole = True
+    assert judge(cut).outcome is Outcome.OK
 
 
 def test_a_broken_body_counts_only_for_a_document() -> None:

@@ -1,6 +1,7 @@
 """The index that replay tools read."""
 
 import json
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -139,3 +140,13 @@ def test_a_key_is_one_word_and_stable(path):
     assert key.startswith("org,example)/")
     assert " " not in key
     assert key.isascii()
+
+
+def test_a_document_alone_has_a_type_and_no_status(tmp_path):
+    with closing(WarcStore(tmp_path, "w1", StoreSettings(), ManualClock())) as store:
+        stored = store.append(fetch_of(1, head=b"", raw=b"<!doctype html>x"))
+    (row,) = index_folder(tmp_path)
+    assert (row.mime, row.status, row.revisit) == ("text/html", 0, False)
+    assert (row.digest, row.pointer) == (stored.payload_digest, stored.pointer)
+    (line,) = cdxj_lines([row])
+    assert json.loads(line.split(" ", 2)[2])["status"] == "-"

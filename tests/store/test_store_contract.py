@@ -154,6 +154,32 @@ def test_a_fetch_without_a_response_is_refused(store, head):
         store.append(fetch_of(1, head=head, raw=b"", status=0))
 
 
+@pytest.mark.req("S0.30", "S0.43")
+def test_a_document_without_its_head_is_kept_as_it_is(store):
+    """A Spider of the source documents sends the document alone."""
+    fetch = fetch_of(3, head=b"", request_head=b"", status=404, outcome=Outcome.HTTP_4XX)
+    stored = store.append(fetch, known=Known("https://a.example/", BASE, payload_digest(fetch.raw)))
+    store.sync()
+    document = store.read(stored.pointer)
+    assert (document.head, document.request_head) == (b"", b"")
+    assert document.raw == fetch.raw
+    assert document.payload_digest == stored.payload_digest == payload_digest(fetch.raw)
+    assert not stored.revisit
+    assert document.revisit_of is None
+    # Nothing else says it.
+    assert ("status", "404") in document.metadata
+
+
+def test_a_response_may_repeat_a_document_that_came_without_its_head(store):
+    alone = fetch_of(3, head=b"")
+    first = store.append(alone)
+    known = Known(alone.visit.url, alone.fetched_at, first.payload_digest, first.pointer)
+    again = store.append(fetch_of(4, raw=alone.raw), known=known)
+    store.sync()
+    assert again.revisit
+    assert store.read(again.pointer).raw == alone.raw
+
+
 @pytest.mark.parametrize(
     "pointer",
     [

@@ -179,3 +179,22 @@ def test_record_ids_are_uuids_that_never_repeat():
     assert len(ids) == 2_500
     pattern = rb"<urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}>"
     assert all(re.fullmatch(pattern, one) for one in ids)
+
+
+@pytest.mark.parametrize(
+    ("raw", "media_type"),
+    [
+        (b"<!doctype html><title>x</title>", "text/html"),
+        (b"%PDF-1.7 ...", "application/pdf"),
+        (b"plain words", "text/plain"),
+        (b"\0\1\2\3", "application/octet-stream"),
+    ],
+)
+def test_a_document_alone_becomes_a_resource_of_the_type_it_seems_to_be(tmp_path, raw, media_type):
+    info, resource, metadata = written(tmp_path, fetch_of(1, head=b"", request_head=b"", raw=raw))
+    assert (info[0], resource[0], metadata[0]) == ("warcinfo", "resource", "metadata")
+    assert resource[1]["Content-Type"] == media_type
+    assert resource[1]["WARC-Payload-Digest"] == resource[1]["WARC-Block-Digest"]
+    assert resource[3] == raw
+    assert metadata[1]["WARC-Concurrent-To"] == resource[1]["WARC-Record-ID"]
+    assert b"status: 200\r\n" in metadata[3]

@@ -1,6 +1,7 @@
 """Verification finds every kind of damage, names the document and reads on."""
 
 import random
+from contextlib import closing
 
 import pytest
 from store_samples import fetch_of
@@ -130,3 +131,16 @@ def test_the_list_of_faults_is_bounded(archive):
 def test_what_is_no_record_is_refused(data):
     with pytest.raises(StoreError, match="not a WARC record"):
         record_of(data)
+
+
+def test_every_flipped_bit_of_a_document_alone_is_found(tmp_path):
+    with closing(WarcStore(tmp_path, "w1", StoreSettings(), ManualClock())) as store:
+        store.append(fetch_of(1, head=b"", raw=b"<p>" + b"web" * 99))
+    report = verify_folder(tmp_path)
+    assert report.sound
+    assert report.records["resource"] == 1
+    (path,) = tmp_path.glob("*.warc.gz")
+    whole = path.read_bytes()
+    for position in range(300, len(whole), 7):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        assert not verify_folder(tmp_path).sound

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.config.url import UrlSettings
+from gossamer.url.census import Census
 from gossamer.url.traps import TrapWatch, path_trap
 
 SETTINGS = UrlSettings()
@@ -192,49 +193,65 @@ def test_chain_that_leads_ever_deeper_ends():
 
 
 def test_exempt_hosts_are_not_counted():
-    watch = TrapWatch(UrlSettings(trap_exempt=("h",), max_pattern_urls=5, max_pattern_depth=1))
+    census = Census()
+    settings = UrlSettings(trap_exempt=("h",), max_pattern_urls=5, max_pattern_depth=1)
+    watch = TrapWatch(settings, census)
     assert refused(watch, [f"http://h/{n}" for n in range(50)]) == []
     assert watch.admit("h", "http://h/1", depth=9) is None
-    assert list(watch.counts()) == []
+    assert list(census.counts()) == []
 
 
 def test_counts_survive_a_restart():
     settings = UrlSettings(max_pattern_urls=100)
-    before = TrapWatch(settings)
-    refused(before, [f"http://h/a/{n}" for n in range(60)])
-    refused(before, [f"http://h/b/{n}" for n in range(150)])
-    after = TrapWatch(settings)
+    before, after = Census(), Census()
+    watch = TrapWatch(settings, before)
+    refused(watch, [f"http://h/a/{n}" for n in range(60)])
+    refused(watch, [f"http://h/b/{n}" for n in range(150)])
     after.load(before.counts())
     assert sorted(after.counts()) == sorted(before.counts())
     assert after.changed() == []
-    assert len(refused(after, [f"http://h/a/{n}" for n in range(60, 120)])) == 20
-    assert "more than 100" in (after.admit("h", "http://h/b/999") or "")
+    watch = TrapWatch(settings, after)
+    assert len(refused(watch, [f"http://h/a/{n}" for n in range(60, 120)])) == 20
+    assert "more than 100" in (watch.admit("h", "http://h/b/999") or "")
 
 
-def test_changed_tells_each_change_once():
-    watch = TrapWatch(UrlSettings(max_pattern_urls=100))
-    refused(watch, [f"http://h/a/{n}" for n in range(40)])
-    assert watch.changed() == [("h", "/a/{n}", 40, "")]
-    assert watch.changed() == []
-    refused(watch, [f"http://h/a/{n}" for n in range(40, 110)])
-    reason = "numbered: more than 100 URLs of the shape /a/{n}"
-    assert watch.changed() == [("h", "/a/{n}", 101, reason)]
-    refused(watch, [f"http://h/a/{n}" for n in range(110, 120)])
-    assert watch.changed() == []
+@pytest.mark.parametrize(
+    "shape", ["http://h/a/{n}", "http://h/shop?a=1&b={n}", "http://h/{n}?a=1&b=2"]
+)
+def test_what_a_transaction_counted_that_failed_is_not_counted(shape):
+    census = Census()
+    watch = TrapWatch(UrlSettings(max_pattern_urls=100, max_query_variants=100), census)
+
+    def transaction(first, last, *, fails):
+        census.begin()
+        watch.begin()
+        reasons = refused(watch, [shape.replace("{n}", str(n % 9)) for n in range(first, last)])
+        if not fails:
+            census.end()
+            watch.end()
+        return reasons
+
+    assert transaction(0, 10, fails=False) == []
+    for _ in range(20):
+        assert transaction(10, 95, fails=True) == []
+    assert len(transaction(10, 110, fails=True)) == 10
+    assert transaction(10, 95, fails=False) == []
+    assert len(transaction(95, 105, fails=False)) == 5
 
 
 @given(st.permutations([f"http://h/{kind}/{n}" for kind in "ab" for n in range(30)]))
 def test_order_of_urls_does_not_change_what_is_quarantined(urls):
-    watch = TrapWatch(UrlSettings(max_pattern_urls=20))
-    assert len(refused(watch, urls)) == 20
-    assert sorted(watch.counts()) == [
+    census = Census()
+    assert len(refused(TrapWatch(UrlSettings(max_pattern_urls=20), census), urls)) == 20
+    assert sorted(census.counts()) == [
         ("h", f"/{kind}/{{n}}", 21, f"numbered: more than 20 URLs of the shape /{kind}/{{n}}")
         for kind in "ab"
     ]
 
 
 def test_memory_is_bounded_whatever_is_linked_to():
-    watch = TrapWatch(SETTINGS, max_tracked=200)
+    census = Census(max_entries=200)
+    watch = TrapWatch(SETTINGS, census)
     tracemalloc.start()
     try:
         for n in range(6_000):
@@ -245,11 +262,11 @@ def test_memory_is_bounded_whatever_is_linked_to():
     finally:
         tracemalloc.stop()
     assert held < 4_000_000
-    assert len(list(watch.counts())) <= 200
+    assert len(list(census.counts())) <= 200
 
 
 def test_shapes_in_use_outlive_a_flood_of_others():
-    watch = TrapWatch(UrlSettings(max_pattern_urls=300), max_tracked=50)
+    watch = TrapWatch(UrlSettings(max_pattern_urls=300), Census(max_entries=50))
     reasons = []
     for n in range(400):
         reasons.append(watch.admit("h", f"http://h/trap/{n}"))

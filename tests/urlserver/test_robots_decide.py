@@ -194,6 +194,8 @@ def test_rules_set_aside_say_why():
         ("//other.test/r", "http://other.test/r"),
         ("/elsewhere", "http://a.test/elsewhere"),
         ("elsewhere?x", "http://a.test/elsewhere?x"),
+        ("/caf\xc3\xa9", "http://a.test/caf%C3%A9"),
+        ("/caf\xe9", "http://a.test/caf%C3%A9"),
         ("ftp://a.test/robots.txt", None),
         ("http://", None),
         ("", None),

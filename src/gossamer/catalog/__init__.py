@@ -7,10 +7,11 @@ database and the time it is told.
 
 `catalog.py` is the front: the records and the protocols. `sqlite.py` is the backend on one machine.
 
-Theory of operation. One process writes; any number of others may read meanwhile. A URL is in
-exactly one state, and the counters of its host, the totals and the outcome counts move in the
-transaction that moves the URL, so *discovered = done + pending + leased + excluded + failed* holds
-for every reader at every moment. A lease belongs to the run that gave it: when the next run begins,
-every lease goes back to pending. A verdict counts only while its URL is leased; whatever comes
-later is refused and reported.
+Theory of operation. One process writes, or two daemons that take turns; any number of others may
+read meanwhile. A URL is in exactly one state, and the counters of its host, the totals and the
+outcome counts move in the transaction that moves the URL, so *discovered = done + pending + leased
++ excluded + failed* holds for every reader at every moment. A lease belongs to the run that gave
+it: when the next run begins, it goes back to pending, unless its result is known to be on its way
+(`handover.py`). A verdict counts only while its URL is leased; whatever comes later is refused and
+reported.
 """

@@ -1,6 +1,6 @@
 """The front of the catalog: what is asked of it, and the records that go in and out."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, Self
 
 from msgspec import Struct
@@ -175,68 +175,72 @@ class Excluded(Struct, frozen=True, gc=False):
     outcome: Outcome | None
 
 
+class Pending(Struct, frozen=True, gc=False):
+    """A URL that waits for its turn, for another look when the settings have changed."""
+
+    doc_id: int
+    url: str
+    host: str
+    depth: int
+    kind: Kind
+
+
+class Learned(Struct, frozen=True, gc=False):
+    """What another process found out about a URL, and where the URL stands now."""
+
+    fetch_id: int
+    doc_id: int
+    host: str
+    url: str
+    outcome: Outcome
+    status: int
+    fetched_at: float
+    state: State
+    due_at: float
+    """Wall time of the next try while the state is PENDING."""
+
+
 class Gate(Protocol):
-    """Has the last word on URLs about to become known, and remembers what it has counted."""
+    """Has the last word on URLs about to become known, and remembers what it has counted.
+
+    URLs on probation (`Found.probation`) have a priority below zero: they come after all others,
+    and what became of them is told to the gate.
+    """
+
+    def begin(self, is_open: Callable[[str], bool]) -> None:
+        """Begin a transaction; what was counted in one that has not ended never happened.
+
+        `is_open` tells of a host whether any URL of it has been let in.
+        """
+        ...
 
     def admit(self, found: Found) -> Found:
         """Return the URL as it is to be entered: as it is, or excluded."""
         ...
 
+    def judged(self, finder: str, findings: Findings) -> None:
+        """Hear what a URL on probation brought; `finder` is the page on which it was found."""
+        ...
+
+    def closed(self) -> Sequence[str]:
+        """Return hosts with pages whose links are from now on not followed."""
+        ...
+
+    def refusal(self, finder: str) -> str | None:
+        """Return why what is on probation for being found on this page is not followed."""
+        ...
+
     def changed(self) -> Sequence[TrapCount]:
-        """Return the counts that changed since the last call."""
+        """Return the counts that changed in this transaction."""
         ...
 
-
-class Catalog(Protocol):
-    """What the writer of a crawl asks: everything that changes what is known."""
-
-    def begin_run(self, now: float, *, longest_wait_seconds: float = 86_400.0) -> Recovery:
-        """Start a run: leases return to pending, stored waits are cut to the longest there is."""
-        ...
-
-    def end_run(self, now: float) -> None:
-        """Mark the stop as clean."""
-        ...
-
-    def add(self, found: Iterable[Found], now: float, *, priority: int = 0) -> list[int]:
-        """Enter start URLs; return the ids of new ones. An excluded one becomes pending."""
-        ...
-
-    def due(
-        self, count: int, per_host: int, now: float, reject_hosts: Collection[str] = ()
-    ) -> list[Due]:
-        """Lease up to `count` URLs, fair over hosts, breadth first inside a host."""
-        ...
-
-    def release(
-        self, doc_ids: Iterable[int], now: float, *, due_at: float = 0.0, died: bool = False
-    ) -> int:
-        """Return leases unused; no try is counted, but a death is when `died`."""
-        ...
-
-    def commit(
-        self,
-        verdicts: Sequence[Verdict],
-        now: float,
-        hosts: Sequence[HostClock] = (),
-        traps: Sequence[TrapCount] = (),
-        robots: Sequence[RobotsRecord] = (),
-        gate: Gate | None = None,
-    ) -> Committed:
-        """Make verdicts, their new URLs and all that is given with them durable together."""
-        ...
-
-    def requeue_due(self, now: float, limit: int) -> int:
-        """Turn done and failed URLs whose next fetch has come into pending ones; count them."""
-        ...
-
-    def readmit(self, doc_ids: Iterable[int], now: float) -> int:
-        """Turn excluded URLs into pending ones; return how many."""
+    def end(self) -> None:
+        """Hear that the transaction is durable."""
         ...
 
 
 class CatalogReader(Protocol):
-    """What anybody may ask, also while another process writes."""
+    """What anybody may ask, also while other processes write."""
 
     def counts(self) -> Counts:
         """Return where all URLs stand."""
@@ -276,3 +280,162 @@ class CatalogReader(Protocol):
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...
+
+
+class Remembered(Protocol):
+    """What a run asks about the runs before it, and about what others have changed meanwhile."""
+
+    def next_due_at(self, now: float) -> float | None:
+        """Return when something is or will be due; None when nothing is pending."""
+        ...
+
+    def host_clock(self, host: str) -> HostClock | None:
+        """Return the clock of a host."""
+        ...
+
+    def robots(self, authority: str) -> RobotsRecord | None:
+        """Return the latest robots.txt of an authority."""
+        ...
+
+    def traps(self, limit: int = 1_000_000) -> list[TrapCount]:
+        """Return the counts of shapes of URLs, those in quarantine first."""
+        ...
+
+    def deaths(self, doc_ids: Iterable[int]) -> dict[int, int]:
+        """Return how many workers each document has killed, for those that have."""
+        ...
+
+    def note(self, key: str) -> str | None:
+        """Return a note about the whole crawl."""
+        ...
+
+    def excluded(self) -> Iterator[Excluded]:
+        """Go through the URLs that were kept out, for another look when settings have changed."""
+        ...
+
+    def pending(self) -> Iterator[Pending]:
+        """Go through the URLs that wait, for another look when settings have changed."""
+        ...
+
+    def known_good(self) -> dict[str, int]:
+        """Return up to which offset each archive file is known to be good."""
+        ...
+
+    def data_version(self) -> int:
+        """Return a number that differs from the last one if another process has written since."""
+        ...
+
+
+class Handover(Protocol):
+    """What the URL server and the store server of one workspace tell each other."""
+
+    def mark_delivered(self, doc_ids: Iterable[int], now: float) -> int:
+        """Note that results of leased documents are on their way to the store server.
+
+        To be called before any of them is leased anew: the mark belongs to the lease there is.
+        """
+        ...
+
+    def release_undelivered(self, now: float, older_than_seconds: float) -> int:
+        """Return leases to pending whose results were on their way for longer than this."""
+        ...
+
+    def adopt(
+        self, found: Sequence[Found], parent_doc_id: int | Sequence[int | None] | None, now: float
+    ) -> list[Due | None]:
+        """Lease URLs whose results came unordered, in the order given; unknown ones are entered.
+
+        They have one parent, or each its own.
+
+        None stands for a URL that is done, failed or excluded. One that was leased already, also to
+        somebody else, is given all the same: whose verdict comes first counts.
+        """
+        ...
+
+    def dues(self, doc_ids: Iterable[int]) -> dict[int, Due]:
+        """Return what is known of documents that are leased now; results of others are stale."""
+        ...
+
+    def results_after(self, fetch_id: int, limit: int) -> list[Learned]:
+        """Return the tries after this one, in their order, each with where its URL stands now."""
+        ...
+
+    def last_fetch_id(self) -> int:
+        """Return the number of the latest try; 0 when there is none."""
+        ...
+
+
+class Catalog(CatalogReader, Remembered, Handover, Protocol):
+    """What the writer of a crawl asks: everything that changes what is known."""
+
+    def begin_run(
+        self,
+        now: float,
+        *,
+        longest_wait_seconds: float = 86_400.0,
+        keep_delivered_seconds: float | None = None,
+    ) -> Recovery:
+        """Start a run: leases return to pending, stored waits are cut to the longest there is.
+
+        With `keep_delivered_seconds`, leases whose results are on their way are kept, if that is
+        not longer ago than this.
+        """
+        ...
+
+    def end_run(self, now: float) -> None:
+        """Mark the stop as clean."""
+        ...
+
+    def add(self, found: Iterable[Found], now: float, *, priority: int = 0) -> list[int]:
+        """Enter start URLs; return the ids of new ones. An excluded one becomes pending."""
+        ...
+
+    def discover(self, found: Iterable[Found], now: float) -> list[int]:
+        """Enter URLs that no page led to, such as sitemaps; return the ids of new ones."""
+        ...
+
+    def due(
+        self, count: int, per_host: int, now: float, reject_hosts: Collection[str] = ()
+    ) -> list[Due]:
+        """Lease up to `count` URLs, fair over hosts, breadth first inside a host."""
+        ...
+
+    def release(
+        self, doc_ids: Iterable[int], now: float, *, due_at: float = 0.0, died: bool = False
+    ) -> int:
+        """Return leases unused; no try is counted, but a death is when `died`."""
+        ...
+
+    def commit(
+        self,
+        verdicts: Sequence[Verdict],
+        now: float,
+        hosts: Sequence[HostClock] = (),
+        traps: Sequence[TrapCount] = (),
+        robots: Sequence[RobotsRecord] = (),
+        gate: Gate | None = None,
+    ) -> Committed:
+        """Make verdicts, their new URLs and all that is given with them durable together."""
+        ...
+
+    def requeue_due(self, now: float, limit: int) -> int:
+        """Turn done and failed URLs whose next fetch has come into pending ones; count them."""
+        ...
+
+    def readmit(self, doc_ids: Iterable[int], now: float) -> int:
+        """Turn excluded URLs into pending ones; return how many."""
+        ...
+
+    def keep_out(
+        self, doc_ids: Iterable[int], outcome: Outcome, now: float, detail: str = ""
+    ) -> int:
+        """Turn pending URLs into excluded ones; return how many."""
+        ...
+
+    def put_note(self, key: str, value: str) -> None:
+        """Keep a note about the whole crawl."""
+        ...
+
+    def extend_note(self, key: str, lines: Iterable[str]) -> list[str]:
+        """Add lines to a note unless it has them; return all its lines."""
+        ...

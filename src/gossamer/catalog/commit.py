@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.catalog.catalog import Committed, Gate, HostClock, RobotsRecord, TrapCount, Verdict
 from gossamer.catalog.digest import packed_digest
@@ -19,6 +20,7 @@ from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.recrawl import next_interval
 from gossamer.catalog.tally import Tally
+from gossamer.catalog.waiting import expel
 from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import CatalogError
 from gossamer.messages import Findings, Found, Kind
@@ -29,6 +31,10 @@ _PAGES: Final = frozenset(int(outcome) for outcome in PAGE_OUTCOMES)
 _NO_TRY: Final = frozenset(int(outcome) for outcome, rule in RULES.items() if rule.tries == FOREVER)
 _SIGN: Final = 1 << 63
 _WORD: Final = 1 << 64
+
+
+OF_A_COPY: Final = "only copies of other pages lead to it"
+"""Why a URL is kept out, unless `[catalog] follow_duplicates`."""
 
 
 class Facts(Struct, gc=False):
@@ -46,6 +52,8 @@ class Facts(Struct, gc=False):
     last_fetch: int | None
     last_page: int | None
     duplicate_of: int | None
+    priority: int
+    parent: int | None
 
 
 class PageFacts(Struct, gc=False):
@@ -102,10 +110,14 @@ class Commit:
         originals = self._claim_contents(live)
         for verdict, known in live:
             self._judge(verdict, known, originals)
+            if self._gate is not None and known.priority < 0 and not known.visits:
+                self._tell(self._gate, known, verdict.findings)
         self._write()
         new_urls = discover(
             self._connection, self._memory, self._tally, self._found, self._now, gate=self._gate
         )
+        if self._gate is not None:
+            expel(self._connection, self._tally, self._gate)
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
         return Committed(len(live), len(new_urls), self._tally.pages, tuple(stale))
 
@@ -159,12 +171,19 @@ class Commit:
         self._tally.judge(known.outcome, findings.outcome)
         if findings.targets and self._settings.keep_links:
             self._links.append((known.doc_id, findings.targets))
+        is_copy = duplicate_of is not None and not self._settings.follow_duplicates
         for item in findings.found:
-            self._found.append((item, known.doc_id))
+            self._found.append((_kept_out(item) if is_copy else item, known.doc_id))
         if findings.records:
             self._records += [(known.doc_id, record) for record in findings.records]
         if known.last_page is not None and findings.outcome != Outcome.NOT_MODIFIED:
             self._understood_again.append((known.doc_id,))
+
+    def _tell(self, gate: Gate, known: Facts, findings: Findings) -> None:
+        """Tell the gate what a URL on probation brought."""
+        finder = self._connection.execute(QUERIES["url_of"], (known.parent,)).fetchone()
+        if finder is not None:
+            gate.judged(finder[0], findings)
 
     def _page_facts(self, fetch_id: int) -> PageFacts:
         return PageFacts(*self._connection.execute(QUERIES["page_facts"], (fetch_id,)).fetchone())
@@ -270,6 +289,14 @@ def put_robots(connection: sqlite3.Connection, records: Sequence[RobotsRecord]) 
         for record in records
     ]  # fmt: skip
     connection.executemany(QUERIES["put_robots"], rows)
+
+
+def _kept_out(found: Found) -> Found:
+    if found.state != State.PENDING:
+        return found
+    return replace(
+        found, state=int(State.EXCLUDED), outcome=int(Outcome.POLICY_TRAP), detail=OF_A_COPY
+    )
 
 
 def _has_content(findings: Findings) -> bool:

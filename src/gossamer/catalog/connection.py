@@ -4,11 +4,12 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from gossamer.catalog.turns import Turns
 from gossamer.errors import CatalogError, DiskFullError, GossamerError, WorkspaceError
 
 MEMORY: Final = ":memory:"
@@ -17,15 +18,25 @@ _BUSY_SECONDS: Final = 30.0
 _CHECKPOINT_PAGES: Final = 12_000
 _LOG_LIMIT_BYTES: Final = 48 << 20
 _SCARCE_BYTES: Final = 1 << 20
+_ALONE: Final = nullcontext()
 
 
 class Database:
     """A connection, its path, and what it was opened for."""
 
-    def __init__(self, path: str, connection: sqlite3.Connection, *, read_only: bool) -> None:
+    def __init__(
+        self,
+        path: str,
+        connection: sqlite3.Connection,
+        *,
+        read_only: bool,
+        turns: Turns | None = None,
+    ) -> None:
         self.path = path
         self.connection = connection
         self.read_only = read_only
+        self.turns = turns
+        """Whom to wait for before writing; None when nobody else writes."""
 
     @contextmanager
     def doing(self, what: str) -> Iterator[sqlite3.Connection]:
@@ -40,7 +51,7 @@ class Database:
         """Run statements as one transaction: durable afterwards, or nothing happened."""
         if self.read_only:
             raise CatalogError(f"cannot {what} in {self.path}: it was opened for reading")
-        with self.doing(what) as connection:
+        with self.doing(what) as connection, self.turns or _ALONE:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -67,31 +78,36 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file."""
+        if not self.read_only:
+            # While somebody reads, SQLite itself leaves the log beside the file when we close.
+            with suppress(sqlite3.Error):
+                self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         with self.doing("close"):
             self.connection.close()
+        if self.turns is not None:
+            self.turns.close()
+            self.turns = None
 
 
-def open_for_writing(path: str, cache_bytes: int) -> Database:
-    """Open or create a database as its only writer."""
+def open_for_writing(path: str, cache_bytes: int, *, shared: bool = False) -> Database:
+    """Open or create a database as its only writer, or as one of several that take turns."""
     with _opening(path):
-        if path != MEMORY:
+        if path == MEMORY:
+            return Database(path, _connect_for_writing(path, cache_bytes), read_only=False)
+        # Opened only if it is missing: to close a second descriptor would end the locks that SQLite
+        # holds on the file for another connection of this process.
+        if not Path(path).exists():
             # Only its owner may read a catalog; the log files of SQLite get the same mode.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        connection = _connect(_uri(path, "rw") if path != MEMORY else path)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        turns = Turns(path) if shared else None
         try:
-            for pragma in (
-                "journal_mode = WAL",
-                "synchronous = FULL",
-                f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
-                f"journal_size_limit = {_LOG_LIMIT_BYTES}",
-                "secure_delete = OFF",
-                *_pragmas(cache_bytes),
-            ):
-                connection.execute(f"PRAGMA {pragma}")
+            with turns or _ALONE:
+                connection = _connect_for_writing(_uri(path, "rw"), cache_bytes)
         except BaseException:
-            connection.close()
+            if turns is not None:
+                turns.close()
             raise
-    return Database(path, connection, read_only=False)
+    return Database(path, connection, read_only=False, turns=turns)
 
 
 def open_for_reading(path: str, cache_bytes: int) -> Database:
@@ -154,6 +170,24 @@ def _connect(target: str) -> sqlite3.Connection:
         cached_statements=256,
         uri=True,
     )
+
+
+def _connect_for_writing(target: str, cache_bytes: int) -> sqlite3.Connection:
+    connection = _connect(target)
+    try:
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
+            f"journal_size_limit = {_LOG_LIMIT_BYTES}",
+            "secure_delete = OFF",
+            *_pragmas(cache_bytes),
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _pragmas(cache_bytes: int) -> tuple[str, ...]:

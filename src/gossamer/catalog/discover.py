@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gossamer.catalog.catalog import Gate
-from gossamer.catalog.leases import json_list
+from gossamer.catalog.leases import ON_PROBATION, json_list
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
 from gossamer.messages import Found
-from gossamer.outcomes import State
+from gossamer.outcomes import Outcome, State
 
 # A statement for each size, so that a handful of prepared ones serves lists of any length.
 _SIZES: Final = (1, 8, 64, 512)
@@ -18,8 +18,8 @@ _KNOWN_URLS: Final = {
     size: QUERIES["known_urls"].replace("?", ",".join("?" * size)) for size in _SIZES
 }
 
-Known = tuple[int, int, int, int | None, int, int]
-"""doc_id, host_id, state, outcome, depth, tries"""
+Known = tuple[int, int, int, int | None, int, int, int]
+"""doc_id, host_id, state, outcome, depth, tries, priority"""
 
 
 def discover(
@@ -40,16 +40,19 @@ def discover(
     wanted: dict[bytes, tuple[Found, int | None]] = {}
     for finding in found:
         earlier, _ = wanted.setdefault(finding[0].md5, finding)
-        if earlier.state == State.EXCLUDED and finding[0].state == State.PENDING:
+        if (earlier.state == State.EXCLUDED or earlier.probation) and (
+            finding[0].state == State.PENDING
+        ):
             wanted[earlier.md5] = finding
-    known = _known_urls(connection, list(wanted))
+    known = known_urls(connection, list(wanted))
     rows: list[tuple[object, ...]] = []
     doc_ids = []
     for md5, (item, parent) in wanted.items():
         row = known.get(md5)
         if row is not None:
             if item.state == State.PENDING:
-                _improve(connection, tally, (item, parent), row, priority if named else None)
+                named_priority = priority if named else None
+                _improve(connection, tally, (item, parent), row, named_priority, gate)
             continue
         if gate is not None and item.state == State.PENDING:
             item = gate.admit(item)  # noqa: PLW2901 - the same URL, perhaps excluded
@@ -58,8 +61,9 @@ def discover(
         doc_ids.append(doc_id)
         rows.append(
             (
-                doc_id, md5, host_id, item.kind, item.state, item.outcome, item.depth, priority,
-                parent, now, item.url, "\n".join(item.via) or None,
+                doc_id, md5, host_id, item.kind, item.state, item.outcome, item.depth,
+                ON_PROBATION if item.probation else priority, parent, now, item.url,
+                "\n".join(item.via) or None, item.detail or None,
             )
         )  # fmt: skip
         tally.move(host_id, None, item.state)
@@ -77,7 +81,8 @@ def readmit(connection: sqlite3.Connection, tally: Tally, doc_ids: Iterable[int]
     return len(rows)
 
 
-def _known_urls(connection: sqlite3.Connection, md5s: Sequence[bytes]) -> dict[bytes, Known]:
+def known_urls(connection: sqlite3.Connection, md5s: Sequence[bytes]) -> dict[bytes, Known]:
+    """Return what is known of URLs, by their md5."""
     known: dict[bytes, Known] = {}
     start = 0
     while start < len(md5s):
@@ -87,7 +92,7 @@ def _known_urls(connection: sqlite3.Connection, md5s: Sequence[bytes]) -> dict[b
         # The rest of the placeholders repeat one value: they find nothing new.
         chunk += chunk[-1:] * (size - len(chunk))
         for md5, *row in connection.execute(_KNOWN_URLS[size], chunk):
-            known[md5] = (row[0], row[1], row[2], row[3], row[4], row[5])
+            known[md5] = (row[0], row[1], row[2], row[3], row[4], row[5], row[6])
         start += size
     return known
 
@@ -98,19 +103,31 @@ def _improve(
     found: tuple[Found, int | None],
     row: Known,
     named_priority: int | None,
+    gate: Gate | None,
 ) -> None:
     """Let a known URL gain by being found again: a shorter way to it, or a second chance."""
     item, parent = found
-    doc_id, host_id, state, outcome, depth, tries = row
+    doc_id, host_id, state, outcome, depth, tries, priority = row
     closer = item.depth < depth
+    # Somebody names it, or another page leads to it that has something to say.
+    acquitted = priority < 0 and not item.probation
     if state == State.EXCLUDED:
-        # Kept out unseen, because the first way to it was too long; this one is not.
-        if named_priority is not None or (closer and tries == 0):
-            values = (named_priority or 0, item.depth, doc_id)
-            connection.execute(QUERIES["readmit_url"], values)
-            _count_readmitted(tally, host_id, outcome)
-    elif state == State.PENDING and closer:
-        connection.execute(QUERIES["shorten_depth"], (item.depth, parent, doc_id))
+        # Kept out unseen, because of the first way to it: that was too long, or led into a trap.
+        other_way = closer or (outcome == Outcome.POLICY_TRAP and not item.probation)
+        if named_priority is None and (tries or not other_way or not _admits(gate, item)):
+            return
+        values = (named_priority or 0, item.depth, doc_id)
+        connection.execute(QUERIES["readmit_url"], values)
+        _count_readmitted(tally, host_id, outcome)
+    elif state == State.PENDING:
+        if closer:
+            connection.execute(QUERIES["shorten_depth"], (item.depth, parent, doc_id))
+        if acquitted:
+            connection.execute(QUERIES["acquit_url"], (parent, doc_id))
+
+
+def _admits(gate: Gate | None, item: Found) -> bool:
+    return gate is None or gate.admit(item).state == State.PENDING
 
 
 def _count_readmitted(tally: Tally, host_id: int, outcome: int | None) -> None:

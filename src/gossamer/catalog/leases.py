@@ -18,19 +18,43 @@ from gossamer.catalog.tally import Tally
 from gossamer.messages import Due, Kind
 from gossamer.outcomes import State
 
+ON_PROBATION: Final = -1
+"""The priority of URLs on probation: they wait until there is nothing else to do at their host."""
+_MOST_ON_PROBATION: Final = 8
+_Row = tuple[int, str, int, int, int, str, int, float, int]
 _KINDS: Final = tuple(Kind(number) for number in range(len(Kind)))
 
 
-def begin_run(connection: sqlite3.Connection, now: float, longest_wait_seconds: float) -> Recovery:
-    """Return every lease to pending and cut waits that only a wrong clock can have stored."""
+def begin_run(
+    connection: sqlite3.Connection,
+    tally: Tally,
+    now: float,
+    longest_wait_seconds: float,
+    keep_delivered_seconds: float | None,
+) -> Recovery:
+    """Return leases to pending and cut waits that only a wrong clock can have stored."""
     last = connection.execute(QUERIES["last_run"]).fetchone()
     hosts = tuple(row[0] for row in connection.execute(QUERIES["hosts_with_leases"]))
-    released = connection.execute(QUERIES["release_all_urls"]).rowcount
-    connection.execute(QUERIES["release_all_hosts"])
-    connection.execute(QUERIES["release_total"])
+    if keep_delivered_seconds is None:
+        released = connection.execute(QUERIES["release_all_urls"]).rowcount
+        connection.execute(QUERIES["release_all_hosts"])
+        connection.execute(QUERIES["release_total"])
+    else:
+        released = release_open(connection, tally, now, now - keep_delivered_seconds)
     cut_waits(connection, now + longest_wait_seconds)
     run_id = connection.execute(QUERIES["begin_run"], (now,)).lastrowid or 0
     return Recovery(run_id, last is None or last[1] is not None, released, hosts)
+
+
+def release_open(
+    connection: sqlite3.Connection, tally: Tally, now: float, delivered_since: float
+) -> int:
+    """Return leases to pending, but for those whose results are on their way since a moment."""
+    connection.execute(QUERIES["cut_deliveries"], {"now": now})
+    rows = connection.execute(QUERIES["release_open"], {"since": delivered_since}).fetchall()
+    for (host_id,) in rows:
+        tally.move(host_id, State.LEASED, State.PENDING)
+    return len(rows)
 
 
 def cut_waits(connection: sqlite3.Connection, latest: float) -> None:
@@ -89,9 +113,7 @@ def _lease_host(
     connection: sqlite3.Connection, memory: Memory, host: tuple[int, str], limit: int, now: float
 ) -> list[Due]:
     host_id, name = host
-    rows = connection.execute(
-        QUERIES["lease_urls"], {"host_id": host_id, "now": now, "count": limit}
-    ).fetchall()
+    rows, limit = _lease_rows(connection, host_id, limit, now)
     # RETURNING promises no order.
     rows.sort(key=_breadth_first)
     change = {"host_id": host_id, "leased": len(rows)}
@@ -109,9 +131,23 @@ def _lease_host(
     return batch
 
 
-def _breadth_first(
-    row: tuple[int, str, int, int, int, str, int, float, int],
-) -> tuple[float, int, int]:
+def _lease_rows(
+    connection: sqlite3.Connection, host_id: int, limit: int, now: float
+) -> tuple[list[_Row], int]:
+    """Lease fresh URLs, then retries, then what is on probation; return how many there can be."""
+    wanted = {"host_id": host_id, "now": now, "count": limit}
+    rows: list[_Row] = connection.execute(QUERIES["lease_urls"], wanted).fetchall()
+    if len(rows) < limit:
+        wanted["count"] = limit - len(rows)
+        rows += connection.execute(QUERIES["lease_retries"], wanted).fetchall()
+    if not rows:
+        # Few at a time: what they bring may spare us the rest.
+        limit = wanted["count"] = min(limit, _MOST_ON_PROBATION)
+        rows = connection.execute(QUERIES["lease_on_probation"], wanted).fetchall()
+    return rows, limit
+
+
+def _breadth_first(row: _Row) -> tuple[float, int, int]:
     return row[7], -row[8], row[0]
 
 

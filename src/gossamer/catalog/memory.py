@@ -12,14 +12,21 @@ _MAX_FILES: Final = 1_000
 
 
 class Memory:
-    """Numbers to give out next; reread whenever a transaction failed."""
+    """Numbers to give out next; made anew whenever a transaction failed."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        self.reread(connection)
+        self._host_ids: dict[str, int] = {}
+        self._file_ids: dict[str, int] = {}
+
+    def reread(self, connection: sqlite3.Connection) -> None:
+        """Go on after the numbers that another process has given out.
+
+        The ids of hosts and files stay as they are: rows of theirs are never deleted.
+        """
         self._next_doc_id = _number(connection, "highest_doc_id") + 1
         self._next_fetch_id = _number(connection, "highest_fetch_id") + 1
         self._next_turn = _number(connection, "highest_turn") + 1
-        self._host_ids: dict[str, int] = {}
-        self._file_ids: dict[str, int] = {}
 
     def new_doc_id(self) -> int:
         """Return the number of a new URL; there are 2^32 - 1 of them (S0.45)."""

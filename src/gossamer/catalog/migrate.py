@@ -59,23 +59,12 @@ def migrate(
     """Apply the steps that are missing, all or none; an older catalog is copied aside first."""
     version = schema_version(connection, path)
     refuse_newer(version, steps, path)
-    missing = [step for step in steps if step.version > version]
-    if not missing:
+    if version == steps[-1].version:
         return
-    if version:
-        _back_up(connection, Path(f"{path}.schema-{version}"))
     connection.execute("BEGIN IMMEDIATE")
     try:
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS schema_version "
-            "(version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL) STRICT"
-        )
-        for step in missing:
-            for statement in _statements(step.text):
-                connection.execute(statement)
-            connection.execute(
-                "INSERT INTO schema_version VALUES (?, ?, ?)", (step.version, step.name, now)
-            )
+        # Asked again, because another process may have been faster.
+        _apply(connection, path, steps, now)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -83,13 +72,38 @@ def migrate(
         raise
 
 
-def _back_up(connection: sqlite3.Connection, target: Path) -> None:
-    """Copy the catalog; a copy that was interrupted never has the final name."""
+def _apply(
+    connection: sqlite3.Connection, path: str, steps: Sequence[Migration], now: float
+) -> None:
+    version = schema_version(connection, path)
+    missing = [step for step in steps if step.version > version]
+    if version and missing:
+        _back_up(path, Path(f"{path}.schema-{version}"))
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS schema_version "
+        "(version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL) STRICT"
+    )
+    for step in missing:
+        for statement in _statements(step.text):
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO schema_version VALUES (?, ?, ?)", (step.version, step.name, now)
+        )
+
+
+def _back_up(path: str, target: Path) -> None:
+    """Copy the catalog; a copy that was interrupted never has the final name.
+
+    By a connection of its own, since SQLite copies nothing for one that is writing.
+    """
     unfinished = target.with_name(f"{target.name}.part")
     unfinished.unlink(missing_ok=True)
     os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    with contextlib.closing(sqlite3.connect(unfinished)) as copy:
-        connection.backup(copy)
+    with (
+        contextlib.closing(sqlite3.connect(path)) as source,
+        contextlib.closing(sqlite3.connect(unfinished)) as copy,
+    ):
+        source.backup(copy)
     unfinished.replace(target)
 
 

@@ -10,11 +10,33 @@ WHERE next_due_at IS NOT NULL AND next_due_at <= :now;
 SELECT host_id, name FROM host WHERE turn IS NOT NULL ORDER BY turn, host_id;
 
 -- name: lease_urls
--- Lease the next URLs of a host: fresh ones breadth first, then retries.
+-- Lease the next URLs of a host that were never tried, breadth first; none on probation.
 UPDATE url SET state = 1
 WHERE doc_id IN (
     SELECT doc_id FROM url
-    WHERE state = 0 AND host_id = :host_id AND due_at <= :now
+    WHERE state = 0 AND host_id = :host_id AND due_at = 0 AND priority >= 0
+    ORDER BY priority DESC, doc_id
+    LIMIT :count
+)
+RETURNING doc_id, url, depth, kind, tries, via, last_page, due_at, priority;
+
+-- name: lease_retries
+-- Lease the next retries of a host.
+UPDATE url SET state = 1
+WHERE doc_id IN (
+    SELECT doc_id FROM url
+    WHERE state = 0 AND host_id = :host_id AND due_at > 0 AND due_at <= :now AND priority >= 0
+    ORDER BY due_at, priority DESC, doc_id
+    LIMIT :count
+)
+RETURNING doc_id, url, depth, kind, tries, via, last_page, due_at, priority;
+
+-- name: lease_on_probation
+-- Lease the next URLs of a host that are on probation.
+UPDATE url SET state = 1
+WHERE doc_id IN (
+    SELECT doc_id FROM url
+    WHERE state = 0 AND host_id = :host_id AND due_at <= :now AND priority < 0
     ORDER BY due_at, priority DESC, doc_id
     LIMIT :count
 )
@@ -50,7 +72,7 @@ WHERE state = 1 AND doc_id IN (SELECT value FROM json_each(?));
 
 -- name: release_url
 -- A lease returns unused.
-UPDATE url SET state = 0, due_at = ?, deaths = deaths + ? WHERE doc_id = ?;
+UPDATE url SET state = 0, due_at = ?, deaths = deaths + ?, delivered_at = NULL WHERE doc_id = ?;
 
 -- name: deaths_of
 -- How many workers each of some documents has killed.
@@ -63,7 +85,7 @@ SELECT name FROM host WHERE leased > 0 ORDER BY host_id;
 
 -- name: release_all_urls
 -- Every lease of an earlier run returns to pending.
-UPDATE url INDEXED BY url_leased SET state = 0 WHERE state = 1;
+UPDATE url INDEXED BY url_leased SET state = 0, delivered_at = NULL WHERE state = 1;
 
 -- name: release_all_hosts
 -- The counters follow, and the hosts get into the line.
@@ -73,6 +95,53 @@ WHERE leased > 0;
 -- name: release_total
 -- The totals follow.
 UPDATE total SET pending = pending + leased, leased = 0;
+
+-- name: mark_delivered
+-- The results of some leased documents are on their way.
+UPDATE url SET delivered_at = ?
+WHERE state = 1 AND doc_id IN (SELECT value FROM json_each(?));
+
+-- name: cut_deliveries
+-- No delivery is later than now, whatever the clock was when it was stored.
+UPDATE url INDEXED BY url_leased SET delivered_at = :now WHERE state = 1 AND delivered_at > :now;
+
+-- name: release_open
+-- Leases return to pending, but for those whose results are on their way and may still arrive.
+UPDATE url INDEXED BY url_leased SET state = 0, delivered_at = NULL
+WHERE state = 1 AND (delivered_at IS NULL OR delivered_at < :since)
+RETURNING host_id;
+
+-- name: release_undelivered
+-- Leases whose results were on their way for too long return to pending.
+UPDATE url INDEXED BY url_leased SET state = 0, delivered_at = NULL
+WHERE state = 1 AND delivered_at < :since
+RETURNING host_id;
+
+-- name: adopt_url
+-- A URL is leased to the result that came for it unordered.
+UPDATE url SET state = 1, delivered_at = ? WHERE doc_id = ?;
+
+-- name: dues_of
+-- The leased ones among some documents, as they are ordered.
+SELECT url.doc_id, url.url, host.name, url.depth, url.kind, url.tries, url.via, fetch.etag,
+    fetch.last_modified
+FROM url
+JOIN host ON host.host_id = url.host_id
+LEFT JOIN fetch ON fetch.fetch_id = url.last_page
+WHERE url.state = 1 AND url.doc_id IN (SELECT value FROM json_each(?));
+
+-- name: results_after
+-- What became of URLs since a try.
+SELECT fetch.fetch_id, fetch.doc_id, host.name, url.url, fetch.outcome, fetch.status,
+    fetch.fetched_at, url.state, url.due_at
+FROM fetch
+JOIN url ON url.doc_id = fetch.doc_id
+JOIN host ON host.host_id = url.host_id
+WHERE fetch.fetch_id > ? ORDER BY fetch.fetch_id LIMIT ?;
+
+-- name: is_document
+-- Whether there is a document with this number.
+SELECT 1 FROM url WHERE doc_id = ?;
 
 -- name: cut_url_waits
 -- No retry waits longer than the longest wait there is, whatever the clock was when it was stored.
@@ -103,7 +172,7 @@ UPDATE run SET ended_at = ? WHERE run_id = (SELECT max(run_id) FROM run);
 -- name: url_facts
 -- What a commit needs to know of the documents it judges.
 SELECT doc_id, host_id, state, kind, outcome, tries, visits, changes, recrawl_seconds,
-    last_fetch, last_page, duplicate_of
+    last_fetch, last_page, duplicate_of, priority, parent
 FROM url WHERE doc_id IN (SELECT value FROM json_each(?));
 
 -- name: page_facts
@@ -122,7 +191,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- A document gets its new state.
 UPDATE url SET state = ?, outcome = ?, due_at = ?, tries = ?, visits = ?, changes = ?,
     recrawl_seconds = ?, next_fetch_at = ?, last_fetch = ?, last_page = ?, duplicate_of = ?,
-    detail = ?
+    detail = ?, delivered_at = NULL
 WHERE doc_id = ?;
 
 -- name: insert_content
@@ -141,16 +210,20 @@ ON CONFLICT (doc_id) DO UPDATE SET targets = excluded.targets;
 -- name: insert_url
 -- A URL becomes known.
 INSERT INTO url (doc_id, md5, host_id, kind, state, outcome, depth, priority, parent, found_at, url,
-    via)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    via, detail)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: known_urls
 -- Which of some URLs are known; the placeholder stands for as many as there are.
-SELECT md5, doc_id, host_id, state, outcome, depth, tries FROM url WHERE md5 IN (?);
+SELECT md5, doc_id, host_id, state, outcome, depth, tries, priority FROM url WHERE md5 IN (?);
 
 -- name: shorten_depth
 -- A shorter way to a URL that was not visited yet.
 UPDATE url SET depth = ?, parent = ? WHERE doc_id = ?;
+
+-- name: acquit_url
+-- Another page leads to a URL that was on probation.
+UPDATE url SET priority = 0, parent = ? WHERE doc_id = ?;
 
 -- name: readmit_url
 -- An excluded URL gets its chance.
@@ -162,6 +235,32 @@ WHERE doc_id = ?;
 -- The excluded ones among some documents.
 SELECT doc_id, host_id, outcome, depth FROM url
 WHERE state = 3 AND doc_id IN (SELECT value FROM json_each(?));
+
+-- name: pending_rows
+-- URLs that wait.
+SELECT url.doc_id, url.url, host.name, url.depth, url.kind
+FROM url JOIN host ON host.host_id = url.host_id
+WHERE url.doc_id > ? AND url.state = 0 ORDER BY url.doc_id LIMIT ?;
+
+-- name: pending_of
+-- The pending ones among some documents.
+SELECT doc_id, host_id, outcome FROM url
+WHERE state = 0 AND doc_id IN (SELECT value FROM json_each(?));
+
+-- name: keep_out_url
+-- A pending URL is not to be fetched.
+UPDATE url SET state = 3, outcome = ?, due_at = 0, detail = ? WHERE doc_id = ?;
+
+-- name: on_probation
+-- Pending URLs of a host on probation, and the page on which each was found.
+SELECT url.doc_id, finder.url
+FROM url JOIN url AS finder ON finder.doc_id = url.parent
+WHERE url.state = 0 AND url.priority < 0
+    AND url.host_id = (SELECT host_id FROM host WHERE name = ?);
+
+-- name: is_open
+-- Whether a host was ever asked, or is to be.
+SELECT pending + leased + done + failed > 0 OR address <> '' FROM host WHERE name = ?;
 
 -- name: recrawls_due
 -- Documents whose next fetch has come.
@@ -422,6 +521,10 @@ SELECT coalesce(sum(state = 0), 0), coalesce(sum(state = 1), 0), coalesce(sum(st
     coalesce(sum(last_page IS NOT NULL AND kind = 0), 0), coalesce(sum(duplicate_of IS NOT NULL), 0)
 FROM url;
 
+-- name: check_deliveries
+-- URLs that are marked as delivered without being leased.
+SELECT doc_id FROM url WHERE delivered_at IS NOT NULL AND state <> 1 LIMIT 10;
+
 -- name: check_line
 -- Hosts with pending URLs that would never get into the line.
 SELECT name FROM host WHERE pending > 0 AND turn IS NULL AND next_due_at IS NULL;
@@ -432,3 +535,25 @@ SELECT outcome, sum(urls) FROM (
     SELECT outcome, count(*) AS urls FROM url WHERE outcome IS NOT NULL GROUP BY outcome
     UNION ALL SELECT outcome, -urls FROM outcome_count
 ) GROUP BY outcome HAVING sum(urls) <> 0;
+
+-- name: survey_urls
+-- URLs in scope, with their keys in the link graph.
+SELECT doc_id, substr(md5, 1, 8), url, kind FROM url
+WHERE doc_id > ? AND NOT (state = 3 AND outcome = 122) ORDER BY doc_id LIMIT ?;
+
+-- name: survey_row
+-- One document with all that a map of its site shows.
+SELECT url.state, url.outcome, url.kind, coalesce(url.detail, fetch.detail, ''),
+    coalesce(fetch.status, 0), coalesce(fetch.milliseconds, 0), coalesce(fetch.content_type, ''),
+    coalesce(fetch.body_bytes, 0), fetch.checksum, fetch.simhash, fetch.redirect_to,
+    coalesce(fetch.title, ''), coalesce(link.targets, x''), coalesce((
+        SELECT json FROM record WHERE record.doc_id = url.doc_id ORDER BY record_id DESC LIMIT 1
+    ), '')
+FROM url
+LEFT JOIN fetch ON fetch.fetch_id = url.last_fetch
+LEFT JOIN link ON link.doc_id = url.doc_id
+WHERE url.doc_id = ?;
+
+-- name: count_kept_out
+-- URLs that are kept out for one reason.
+SELECT count(*) FROM url WHERE state = 3 AND outcome = ? AND coalesce(detail, '') = ?;

@@ -133,6 +133,8 @@ def check(database: Database) -> list[str]:
             wrong.append(f"totals {list(totals)}, URLs {list(counted)}")
         for (name,) in connection.execute(QUERIES["check_line"]):
             wrong.append(f"host {name}: has pending URLs and would never be served")
+        for (doc_id,) in connection.execute(QUERIES["check_deliveries"]):
+            wrong.append(f"document {doc_id}: marked as delivered, but not leased")
         for outcome, difference in connection.execute(QUERIES["check_outcomes"]):
             wrong.append(f"outcome {outcome}: count differs by {difference}")
         for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):

@@ -1,7 +1,8 @@
-"""The catalog on SQLite: one file, one writer, any number of readers.
+"""The catalog on SQLite: one file, one writer at a time, any number of readers.
 
 Of one object only one thread may call at a time; other threads and processes open their own for
-reading.
+reading. Several processes may write if all of them open it `shared`: each then looks, at the
+beginning of a transaction, whether another has given out numbers meanwhile.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
-from gossamer.catalog import commit, leases, reading
+from gossamer.catalog import commit, handover, leases, reading, survey, waiting
 from gossamer.catalog.catalog import (
     Committed,
     Counts,
@@ -21,6 +22,8 @@ from gossamer.catalog.catalog import (
     Gate,
     HostClock,
     HostRow,
+    Learned,
+    Pending,
     Recovery,
     RobotsRecord,
     TrapCount,
@@ -53,10 +56,14 @@ _RATE_LIMIT: Final = 1_000_000
 class SqliteCatalog:
     """What is known, in one SQLite file; `:memory:` keeps it for the life of the object only."""
 
-    def __init__(self, database: Database, settings: CatalogSettings) -> None:
+    def __init__(
+        self, database: Database, settings: CatalogSettings, *, shared: bool = False
+    ) -> None:
         self._database = database
         self._settings = settings
-        self._memory = None if database.read_only else Memory(database.connection)
+        self._shared = shared
+        self._memory: Memory | None = None
+        self._seen_version = 0
         self._longest_wait_seconds = 86_400.0
         self._latest_now = 0.0
 
@@ -67,22 +74,28 @@ class SqliteCatalog:
         settings: CatalogSettings,
         *,
         read_only: bool = False,
+        shared: bool = False,
         migrations: Sequence[Migration] | None = None,
     ) -> Self:
-        """Open a catalog; for writing, it is created or brought up to date first."""
+        """Open a catalog; for writing, it is created or brought up to date first.
+
+        `shared`: other processes may write to it at the same time.
+        """
         path = os.fspath(path)
         steps = shipped_migrations() if migrations is None else migrations
-        opener = open_for_reading if read_only else open_for_writing
-        database = opener(path, settings.cache_bytes)
+        if read_only:
+            database = open_for_reading(path, settings.cache_bytes)
+        else:
+            database = open_for_writing(path, settings.cache_bytes, shared=shared)
         try:
             with database.doing("open"):
                 if read_only:
                     _refuse_other_schema(database.connection, path, steps)
                 else:
                     migrate(database.connection, path, steps, time.time())
-                return cls(database, settings)
+                return cls(database, settings, shared=shared)
         except BaseException:
-            database.connection.close()
+            database.close()
             raise
 
     def __enter__(self) -> Self:
@@ -97,12 +110,24 @@ class SqliteCatalog:
 
     # What the writer asks.
 
-    def begin_run(self, now: float, *, longest_wait_seconds: float = 86_400.0) -> Recovery:
-        """Start a run: leases return to pending, stored waits are cut to the longest there is."""
+    def begin_run(
+        self,
+        now: float,
+        *,
+        longest_wait_seconds: float = 86_400.0,
+        keep_delivered_seconds: float | None = None,
+    ) -> Recovery:
+        """Start a run: leases return to pending, stored waits are cut to the longest there is.
+
+        With `keep_delivered_seconds`, leases whose results are on their way are kept, if that is
+        not longer ago than this.
+        """
         self._longest_wait_seconds = longest_wait_seconds
         self._latest_now = now
-        with self._writing("begin a run") as (connection, _):
-            return leases.begin_run(connection, now, longest_wait_seconds)
+        with self._counting("begin a run", now) as (connection, _, tally):
+            return leases.begin_run(
+                connection, tally, now, longest_wait_seconds, keep_delivered_seconds
+            )
 
     def end_run(self, now: float) -> None:
         """Mark the stop as clean."""
@@ -157,15 +182,19 @@ class SqliteCatalog:
         gate: Gate | None = None,
     ) -> Committed:
         """Make verdicts, their new URLs and all that is given with them durable together."""
+        if gate is not None:
+            gate.begin(self._is_open)
+        committed = Committed(0, 0, 0)
         with self._writing("commit findings") as (connection, memory):
-            committed = Committed(0, 0, 0)
             if verdicts:
                 transaction = commit.Commit(connection, memory, self._settings, now, gate)
                 committed = transaction.apply(verdicts)
             commit.put_host_clocks(connection, memory, hosts)
             commit.put_traps(connection, [*traps, *gate.changed()] if gate else traps)
             commit.put_robots(connection, robots)
-            return committed
+        if gate is not None:
+            gate.end()
+        return committed
 
     def requeue_due(self, now: float, limit: int) -> int:
         """Turn done and failed URLs whose next fetch has come into pending ones; count them."""
@@ -176,6 +205,13 @@ class SqliteCatalog:
         """Turn excluded URLs into pending ones; return how many."""
         with self._counting("readmit URLs", now) as (connection, _, tally):
             return readmit(connection, tally, doc_ids)
+
+    def keep_out(
+        self, doc_ids: Iterable[int], outcome: Outcome, now: float, detail: str = ""
+    ) -> int:
+        """Turn pending URLs into excluded ones; return how many."""
+        with self._counting("keep URLs out", now) as (connection, _, tally):
+            return waiting.keep_out(connection, tally, doc_ids, outcome, detail)
 
     def set_host(self, clock: HostClock) -> None:
         """Keep what politeness remembers of a host."""
@@ -189,6 +225,56 @@ class SqliteCatalog:
         """Keep a note about the whole crawl: start URLs, a fingerprint of the settings."""
         with self._writing("keep a note") as (connection, _):
             connection.execute(QUERIES["put_note"], (key, value))
+
+    def extend_note(self, key: str, lines: Iterable[str]) -> list[str]:
+        """Add lines to a note unless it has them; return all its lines."""
+        with self._writing("keep a note") as (connection, _):
+            row = connection.execute(QUERIES["note"], (key,)).fetchone()
+            earlier = row[0].splitlines() if row is not None else []
+            every = list(dict.fromkeys([*earlier, *lines]))
+            connection.execute(QUERIES["put_note"], (key, "\n".join(every)))
+            return every
+
+    # What the URL server and the store server of one workspace tell each other.
+
+    def mark_delivered(self, doc_ids: Iterable[int], now: float) -> int:
+        """Note that results of leased documents are on their way to the store server."""
+        with self._writing("mark deliveries") as (connection, _):
+            return handover.mark_delivered(connection, doc_ids, now)
+
+    def release_undelivered(self, now: float, older_than_seconds: float) -> int:
+        """Return leases to pending whose results were on their way for longer than this."""
+        with self._counting("release URLs", now) as (connection, _, tally):
+            return handover.release_undelivered(connection, tally, now, older_than_seconds)
+
+    def adopt(
+        self, found: Sequence[Found], parent_doc_id: int | Sequence[int | None] | None, now: float
+    ) -> list[Due | None]:
+        """Lease URLs whose results came unordered; None for those that are settled already."""
+        if parent_doc_id is None or isinstance(parent_doc_id, int):
+            parent_doc_id = [parent_doc_id] * len(found)
+        with self._counting("adopt URLs", now) as (connection, memory, tally):
+            return handover.adopt(connection, memory, tally, found, parent_doc_id, now)
+
+    def dues(self, doc_ids: Iterable[int]) -> dict[int, Due]:
+        """Return what is known of documents that are leased now; results of others are stale."""
+        with self._database.doing("read leases") as connection:
+            return handover.dues(connection, doc_ids)
+
+    def results_after(self, fetch_id: int, limit: int) -> list[Learned]:
+        """Return the tries after this one, in their order, each with where its URL stands now."""
+        with self._database.doing("read results") as connection:
+            return handover.results_after(connection, fetch_id, limit)
+
+    def last_fetch_id(self) -> int:
+        """Return the number of the latest try; 0 when there is none."""
+        with self._database.doing("read the latest fetch") as connection:
+            return int(connection.execute(QUERIES["highest_fetch_id"]).fetchone()[0])
+
+    def data_version(self) -> int:
+        """Return a number that differs from the last one if another process has written since."""
+        with self._database.doing("look for changes") as connection:
+            return _data_version(connection)
 
     # What anybody may ask.
 
@@ -320,6 +406,10 @@ class SqliteCatalog:
         """Go through the URLs that were kept out, for another look when settings have changed."""
         return reading.excluded(self._database)
 
+    def pending(self) -> Iterator[Pending]:
+        """Go through the URLs that wait, for another look when settings have changed."""
+        return waiting.pending(self._database)
+
     def renew_view(self) -> None:
         """See the catalog as it is now until the next call: questions then need no locks.
 
@@ -342,6 +432,18 @@ class SqliteCatalog:
         """Go through what handlers made of documents: pairs of URL and JSON."""
         return reading.records(self._database)
 
+    def known(self) -> Iterator[tuple[int, bytes, str, int]]:
+        """Go through the URLs in scope: number, key in the link graph, text, kind."""
+        return survey.known(self._database)
+
+    def surveyed(self, doc_id: int) -> survey.Surveyed:
+        """Return a document with its links and what a handler noted of it."""
+        return survey.surveyed(self._database, doc_id)
+
+    def kept_out_as(self, outcome: Outcome, detail: str) -> int:
+        """Return how many URLs are kept out for this reason."""
+        return survey.kept_out_as(self._database, int(outcome), detail)
+
     def known_good(self) -> dict[str, int]:
         """Return up to which offset each archive file is known to be good."""
         with self._database.doing("read archive files") as connection:
@@ -351,19 +453,30 @@ class SqliteCatalog:
         """Return what is wrong with the accounting; nothing is the only good answer."""
         return reading.check(self._database)
 
+    def _is_open(self, host: str) -> bool:
+        row = self._database.connection.execute(QUERIES["is_open"], (host,)).fetchone()
+        return row is not None and bool(row[0])
+
     @contextmanager
     def _writing(self, what: str) -> Iterator[tuple[sqlite3.Connection, Memory]]:
-        with self._database.doing(what):
-            if self._memory is None and not self._database.read_only:
-                self._memory = Memory(self._database.connection)
         try:
             with self._database.writing(what) as connection:
-                assert self._memory is not None  # writing() refuses what was opened for reading
-                yield connection, self._memory
+                yield connection, self._numbers(connection)
         except BaseException:
             # Numbers given out in a transaction that failed must be given out again.
             self._memory = None
             raise
+
+    def _numbers(self, connection: sqlite3.Connection) -> Memory:
+        """Return the numbers to give out, as they are inside this transaction."""
+        if self._shared:
+            version = _data_version(connection)
+            if self._memory is not None and version != self._seen_version:
+                self._memory.reread(connection)
+            self._seen_version = version
+        if self._memory is None:
+            self._memory = Memory(connection)
+        return self._memory
 
     @contextmanager
     def _counting(
@@ -373,6 +486,10 @@ class SqliteCatalog:
             tally = Tally()
             yield connection, memory, tally
             tally.write(connection, memory.new_turn(), now)
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
 def _refuse_other_schema(

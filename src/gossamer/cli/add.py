@@ -48,15 +48,18 @@ def run(arguments: Namespace) -> int:
         raise InputError("no URL given; write: gossamer add URL --dir WORKSPACE")
 
     from gossamer.crawl.pipeline import add_urls
+    from gossamer.crawl.workspace import Workspace
 
     settings = load_settings(arguments).settings
     new = add_urls(arguments.dir, urls, settings)
     if arguments.json:
         print_json({"given": len(urls), "new": new})
+        return 0
+    if any("url-server" in holder for holder in Workspace(arguments.dir).holders()):
+        advice = "the URL server takes them up"
     else:
-        print(
-            f"{new:,} new of {len(urls):,}; crawl them with: gossamer crawl --dir {arguments.dir}"
-        )
+        advice = f"crawl them with: gossamer crawl --dir {arguments.dir}"
+    print(f"{new:,} new of {len(urls):,}; {advice}")
     return 0
 
 

@@ -1,6 +1,5 @@
 """What `gossamer doctor` looks at; each check says what it found and, if need be, what to do."""
 
-import fcntl
 import os
 import re
 import resource
@@ -225,7 +224,7 @@ def workspace(directory: Path, settings: Settings) -> list[Check]:
         place.require()
         return [
             _privacy(directory),
-            _use(directory / "lock"),
+            _use(place),
             _catalog(place.catalog, settings),
             _archive(place.archive),
         ]
@@ -241,16 +240,9 @@ def _privacy(directory: Path) -> Check:
     return Check("workspace", OK, str(directory))
 
 
-def _use(lock: Path) -> Check:
-    try:
-        with lock.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return Check("in use", OK, "no")
-    except BlockingIOError:
-        holder = lock.read_text(errors="replace").strip()[:32]
-        return Check("in use", OK, f"a crawl is running: process {holder}")
-    return Check("in use", OK, "no")
+def _use(place: Workspace) -> Check:
+    holders = place.holders()
+    return Check("in use", OK, f"by {' and '.join(holders)}" if holders else "no")
 
 
 def _catalog(path: Path, settings: Settings) -> Check:

@@ -47,21 +47,33 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("urls", nargs="*", metavar="URL", help="where to start (http or https)")
     add_directory(parser)
-    _add_limits(parser)
-    _add_politeness(parser)
+    add_limits(parser)
+    add_politeness(parser)
+    parser.add_argument(
+        "--workers", type=natural, metavar="N", help="worker processes (one for each core); 0: none"
+    )
     add_settings(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--quiet", action="store_true", help="print errors only")
     add_json(output, "the summary")
 
 
-def _add_limits(parser: Parser) -> None:
+def add_limits(parser: Parser) -> None:
+    """Add how much is crawled: pages, depth, scope."""
     parser.add_argument(
         "--max-pages",
         type=natural,
         metavar="N",
         help="pages in the life of the workspace, exactly",
     )
+    add_scope(parser)
+    parser.add_argument(
+        "--recrawl", action="store_true", help="also fetch again the pages that are due"
+    )
+
+
+def add_scope(parser: Parser) -> None:
+    """Add which links are followed."""
     parser.add_argument(
         "--max-depth", type=natural, metavar="N", help="links from a start URL at most"
     )
@@ -76,12 +88,10 @@ def _add_limits(parser: Parser) -> None:
     parser.add_argument(
         "--exclude", action="append", metavar="RE", help="no URLs that match (repeatable)"
     )
-    parser.add_argument(
-        "--recrawl", action="store_true", help="also fetch again the pages that are due"
-    )
 
 
-def _add_politeness(parser: Parser) -> None:
+def add_politeness(parser: Parser) -> None:
+    """Add how it is crawled: how much at once, how often, as whom."""
     parser.add_argument(
         "--concurrency", type=positive, metavar="N", help="fetches open at once in all (64)"
     )
@@ -93,9 +103,6 @@ def _add_politeness(parser: Parser) -> None:
         type=seconds,
         metavar="SECONDS",
         help="between two requests to one host (0.5); 0: none",
-    )
-    parser.add_argument(
-        "--workers", type=natural, metavar="N", help="worker processes (one for each core); 0: none"
     )
     parser.add_argument(
         "--allow-private", action="store_true", help="lift the address policy: your own network"
@@ -112,8 +119,7 @@ def run(arguments: Namespace) -> int:
     from gossamer.cli.progress import follow
     from gossamer.crawl.launch import launched, worker_count
 
-    # The workers load their modules while we load ours.
-    with launched(worker_count(settings.crawl.workers)) as workers:
+    with launched(worker_count(settings.crawl.workers), fork=True) as workers:
         from gossamer.crawl.pipeline import crawl_workspace
 
         with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
@@ -147,7 +153,7 @@ def overrides_from(arguments: Namespace) -> dict[str, dict[str, object]]:
             "include": arguments.include,
             "exclude": arguments.exclude,
             "concurrency": arguments.concurrency,
-            "workers": arguments.workers,
+            "workers": getattr(arguments, "workers", None),
         },
         "urlserver": {"host_concurrent": arguments.per_host, "host_per_second": per_second},
         "url": {"allow_private": arguments.allow_private or None},

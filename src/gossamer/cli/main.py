@@ -6,7 +6,22 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
-from gossamer.cli import add, completion, config, crawl, doctor, export, show, status, version
+from gossamer.cli import (
+    add,
+    completion,
+    config,
+    crawl,
+    doctor,
+    export,
+    show,
+    site,
+    spider,
+    status,
+    store_server,
+    url_server,
+    version,
+    wire,
+)
 from gossamer.cli.arguments import Parser, new_parser
 from gossamer.cli.terminal import visible
 from gossamer.errors import GossamerError, InputError, StorageError
@@ -15,7 +30,22 @@ EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
-_COMMANDS = (crawl, add, status, export, show, doctor, config, completion, version)
+_COMMANDS = (
+    site,
+    crawl,
+    add,
+    status,
+    export,
+    show,
+    url_server,
+    spider,
+    store_server,
+    wire,
+    doctor,
+    config,
+    completion,
+    version,
+)
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 _PLACES = {
     "--dir": "directory",
     "--config": "file",
+    "--capture": "file",
     "--file": "file",
     "-o": "file",
     "--output": "file",

@@ -161,6 +161,11 @@ def _stored(arguments: Namespace, row: "UrlRow", history: "list[FetchRow]") -> "
 
 
 def _print_heads(document: "StoredDocument") -> None:
+    if not document.head:
+        raise InputError(
+            f"no HTTP head of {document.url} is stored: the Spider that fetched it sent only the "
+            "document; see it with --body"
+        )
     heads = b"\r\n".join(head for head in (document.request_head, document.head) if head)
     _write(heads.replace(b"\r\n", b"\n"), "iso-8859-1")
 

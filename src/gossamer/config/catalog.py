@@ -20,6 +20,13 @@ class CatalogSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     recrawl_max_seconds: Annotated[
         float, Meta(ge=1, description="A page that never changes is due again after this.")
     ] = 2_592_000.0
+    follow_duplicates: Annotated[
+        bool,
+        Meta(
+            description="Follow the links of a page that has the same bytes as an earlier one; "
+            "when off, what only such pages lead to is kept out."
+        ),
+    ] = True
     keep_links: Annotated[
         bool, Meta(description="Keep the link graph (export --format links).")
     ] = True

@@ -10,6 +10,7 @@ from gossamer.config.spider import SpiderSettings
 from gossamer.config.store import StoreSettings
 from gossamer.config.url import UrlSettings
 from gossamer.config.urlserver import UrlServerSettings
+from gossamer.config.wire import WireSettings
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -19,6 +20,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     urlserver: UrlServerSettings = field(default_factory=UrlServerSettings)
     spider: SpiderSettings = field(default_factory=SpiderSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    wire: WireSettings = field(default_factory=WireSettings)
     catalog: CatalogSettings = field(default_factory=CatalogSettings)
     parse: ParseSettings = field(default_factory=ParseSettings)
     url: UrlSettings = field(default_factory=UrlSettings)

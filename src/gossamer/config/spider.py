@@ -110,6 +110,10 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         dict[str, str],
         Meta(description="Further request headers, sent to every host of the crawl."),
     ] = {}
+    header_hosts: Annotated[
+        tuple[str, ...],
+        Meta(description="Hosts that get these headers; empty means every host of the crawl."),
+    ] = ()
     http2: Annotated[bool, Meta(description="Offer HTTP/2 by ALPN.")] = True
     verify_tls: Annotated[
         bool,
@@ -126,3 +130,37 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             "bad ports."
         ),
     ] = ()
+    max_open: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="As a daemon: how many orders may be open or asked for (GET) at once, "
+            "shared by the URL Servers that are connected.",
+        ),
+    ] = 1_000
+    follow_in_place: Annotated[
+        bool,
+        Meta(
+            description="As a daemon: follow redirects that stay on their host within the same "
+            "order; when off, every redirect is only reported.",
+        ),
+    ] = True
+    spool_bytes: Annotated[
+        int,
+        Meta(
+            ge=65_536,
+            le=1 << 50,
+            description="As a daemon: results that the Store Server has not taken yet wait on disk "
+            "up to this size; beyond it no order is asked for.",
+        ),
+    ] = 1_073_741_824
+    grace_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=3_600,
+            description="As a daemon, when told to stop: how long open fetches and results on "
+            "their way may still take, at most timeout_request_ms.",
+        ),
+    ] = 10.0

@@ -8,6 +8,12 @@ from msgspec import Meta, Struct
 class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`[store]`: the archive."""
 
+    keep: Annotated[
+        bool,
+        Meta(
+            description="Keep what is fetched in the archive; when off, only the catalog remembers."
+        ),
+    ] = True
     max_file_bytes: Annotated[
         int,
         Meta(
@@ -50,4 +56,38 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
             description="Crawling pauses while less than this is free on the disk.",
         ),
     ] = 268_435_456
+    greeting: Annotated[
+        bool,
+        Meta(
+            description="As a daemon: greet Spiders that wait for it, and tell them how many of "
+            "their results are saved; one that says something else first is never greeted."
+        ),
+    ] = True
+    unsaved_bytes: Annotated[
+        int,
+        Meta(
+            ge=65_536,
+            le=1 << 40,
+            description="As a daemon: results that are not saved yet take up to about this much "
+            "memory; beyond it nothing more is read from Spiders.",
+        ),
+    ] = 67_108_864
+    silence_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.1,
+            le=86_400,
+            description="As a daemon: a Spider that stops in the middle of a result for longer "
+            "than this is left.",
+        ),
+    ] = 60.0
+    grace_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=3_600,
+            description="As a daemon, when told to stop: how long saving what was received may "
+            "still take.",
+        ),
+    ] = 30.0
     operator: Annotated[str, Meta(description="Who runs the crawl, for the warcinfo record.")] = ""

@@ -77,8 +77,27 @@ class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
             description="More URLs than this that differ only in a session id are quarantined.",
         ),
     ] = 8
+    max_fruitless_pages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100_000_000,
+            description="Links that only pages with nothing new to say lead to are followed on "
+            "probation; after more pages than this without news, those links are quarantined.",
+        ),
+    ] = 100
+    max_domain_hosts: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100_000_000,
+            description="More hosts than this of one registrable domain are quarantined "
+            "(wildcard names).",
+        ),
+    ] = 10_000
     trap_exempt: Annotated[
-        tuple[str, ...], Meta(description="Hosts on which the trap rules do not apply.")
+        tuple[str, ...],
+        Meta(description="Hosts, or whole domains for their number of hosts, without trap rules."),
     ] = ()
     allow_private: Annotated[
         bool, Meta(description="Lift the address policy: for crawls inside one's own network.")

@@ -6,8 +6,56 @@ from msgspec import Meta, Struct
 
 
 class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[urlserver]`: queues, politeness, robots.txt, DNS."""
+    """`[urlserver]`: queues, politeness, robots.txt, DNS; Spiders, when it is a daemon."""
 
+    spider_host: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=255,
+            description="As a daemon: the name or address at which the Spider listens, unless "
+            "--spider names others.",
+            extra={"source_name": "Spider_Host"},
+        ),
+    ] = "127.0.0.1"
+    spider_port: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=65_535,
+            description="As a daemon: the port at which the Spider listens; 0 means that --spider "
+            "names the Spiders.",
+            extra={"source_name": "Spider_Port"},
+        ),
+    ] = 0
+    flow_mode: Annotated[
+        str,
+        Meta(
+            pattern="^(auto|push|pull)$",
+            description="As a daemon: whether orders wait for a Spider's GET (pull), never do "
+            "(push), or do as soon as a Spider has sent one (auto: it is given flow_grace_ms for "
+            "the first).",
+            extra={"source_name": "Flow_Mode"},
+        ),
+    ] = "auto"
+    delivery_seconds: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=31_536_000,
+            description="As a daemon: how long the result of a finished order may take to arrive "
+            "through the Store Server before the URL is ordered again.",
+        ),
+    ] = 3_600.0
+    grace_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=3_600,
+            description="As a daemon, when told to stop: how long orders that are out may still "
+            "take before they are given back.",
+        ),
+    ] = 10.0
     queue_count: Annotated[
         int,
         Meta(
@@ -92,6 +140,15 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
             extra={"source_name": "Max_Retries"},
         ),
     ] = 3
+    max_tries: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000,
+            description="How often a URL is tried at most when it fails; 0 means as often as the "
+            "kind of failure suggests (docs/reference/outcomes.md).",
+        ),
+    ] = 0
     retry_soon_seconds: Annotated[
         float,
         Meta(

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +23,7 @@ from gossamer.crawl.documents import visited_page
 from gossamer.crawl.pipeline import Summary, crawl_workspace
 from gossamer.crawl.stops import Stops
 from gossamer.crawl.workspace import Workspace
-from gossamer.errors import GossamerError, StoppedError
+from gossamer.errors import StoppedError
 from gossamer.handlers.user import UserHandler, name_of_handler
 from gossamer.handlers.visited import VisitedPage
 from gossamer.url.canonical import Joiner
@@ -124,37 +125,28 @@ class _Run:
                     yield page
         finally:
             self._stops.terminate()
-            await asyncio.shield(asyncio.to_thread(thread.join))
+            # A future of the pool, no task: a loop that ends cancels tasks, and waits for its pool.
+            await asyncio.shield(loop.run_in_executor(None, thread.join))
         self._complain()
 
     async def _hand_over(self, news: asyncio.Event) -> AsyncGenerator[VisitedPage, None]:
-        joiner = Joiner(self._settings.url)
-        while True:
-            await news.wait()
-            news.clear()
-            ended = self._result is not None
-            while doc_ids := self._take():
-                for doc_id in doc_ids:
-                    page = await asyncio.to_thread(self._read, doc_id, joiner)
-                    if page is not None:
-                        yield page
-            if ended:
-                return
+        async with aclosing(_Reader(self._directory, self._settings)) as reader:
+            while True:
+                await news.wait()
+                news.clear()
+                ended = self._result is not None
+                while doc_ids := self._take():
+                    for doc_id in doc_ids:
+                        page = await reader.page(doc_id)
+                        if page is not None:
+                            yield page
+                if ended:
+                    return
 
     def _take(self) -> list[int]:
         with self._lock:
             taken, self._waiting = self._waiting, []
         return taken
-
-    def _read(self, doc_id: int, joiner: Joiner) -> VisitedPage | None:
-        workspace = Workspace(self._directory)
-        with SqliteCatalog.open(
-            workspace.catalog, self._settings.catalog, read_only=True
-        ) as catalog:
-            row = catalog.row(doc_id)
-        if row is None or row.fetch is None or row.fetch.pointer is None:
-            return None
-        return visited_page(workspace.archive, row, row.fetch, self._settings, joiner)
 
     def _crawl(self, tell: Callable[[], None]) -> None:
         def on_pages(doc_ids: Sequence[int]) -> bool:
@@ -187,11 +179,47 @@ class _Run:
         if isinstance(result, BaseException):
             raise result
         if result.reason not in _FINE:
-            raise _error_for(result)
+            raise StoppedError(result.message)
 
 
-def _error_for(summary: Summary) -> GossamerError:
-    return StoppedError(summary.message)
+class _Reader:
+    """Reads pages back in a thread of its own, through a catalog that it opens once.
+
+    One thread, so that closing comes after the read that a cancelled caller no longer waits for.
+    """
+
+    def __init__(self, directory: Path, settings: Settings) -> None:
+        self._workspace = Workspace(directory)
+        self._settings = settings
+        self._joiner = Joiner(settings.url)
+        self._catalog: SqliteCatalog | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-reader")
+
+    async def page(self, doc_id: int) -> VisitedPage | None:
+        """Return a page that was committed; None if nothing is stored for it."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._read, doc_id)
+
+    async def aclose(self) -> None:
+        """Let go of the catalog, also if the caller is cancelled meanwhile."""
+        closing = asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+        await asyncio.shield(closing)
+
+    def _read(self, doc_id: int) -> VisitedPage | None:
+        if self._catalog is None:
+            self._catalog = SqliteCatalog.open(
+                self._workspace.catalog, self._settings.catalog, read_only=True
+            )
+        # Each look at a row sees all that is committed by then.
+        row = self._catalog.row(doc_id)
+        if row is None or row.fetch is None or row.fetch.pointer is None:
+            return None
+        archive = self._workspace.archive
+        return visited_page(archive, row, row.fetch, self._settings, self._joiner)
+
+    def _close(self) -> None:
+        if self._catalog is not None:
+            self._catalog.close()
 
 
 def _main_script() -> str:

@@ -11,19 +11,22 @@ Invariants: a URL is leased in the catalog before it enters the URL server; an o
 ledger from dispatch until its findings are committed, released or given up; nothing is forgotten
 in between. Only this thread touches the URL server, the ledger and the crew; only the writer's
 thread touches the catalog.
+
+The URL server as a daemon runs this very loop, with Spiders at the other end of wires as its crew.
+What they fetch reaches the catalog by way of the store server: `deliveries.py` has what differs.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.catalog.catalog import Committed, Counts, Verdict
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import Catalog, Committed, Counts, HostClock, Verdict
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
 from gossamer.crawl.crew import Crew
+from gossamer.crawl.deliveries import Deliveries
 from gossamer.crawl.keeper import Keeper, next_try_at
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.link import Tag, Void
@@ -31,10 +34,11 @@ from gossamer.crawl.names import Names
 from gossamer.crawl.progress import Progress, Rate, memory_of, progress_of
 from gossamer.crawl.recall import Recall, Recalled, stored_clocks
 from gossamer.crawl.robots import RobotsDesk
+from gossamer.crawl.seeds import seeds_of
 from gossamer.crawl.stops import Stop, Stops
 from gossamer.crawl.writer import Writer
 from gossamer.messages import Done, Due, Found, Kind, Visit
-from gossamer.outcomes import Outcome, State
+from gossamer.outcomes import RULES, Outcome, State
 from gossamer.spider.spider import Spider
 from gossamer.url.address import port_refusal
 from gossamer.url.canonical import canonicalize
@@ -66,6 +70,16 @@ class Parts(Struct, frozen=True):
     stops: Stops
 
 
+class Leased(NamedTuple):
+    """What the catalog gave when it was asked for more URLs."""
+
+    batch: list[Due]
+    next_due_at: float | None
+    recalled: Recalled
+    seeds: list[str]
+    """All start URLs, when some of them may be news to us."""
+
+
 class Coordinator:
     """Runs one crawl to its end."""
 
@@ -74,6 +88,11 @@ class Coordinator:
         parts: Parts,
         on_progress: Callable[[Progress], None] | None = None,
         on_pages: Callable[[Sequence[int]], bool] | None = None,
+        *,
+        before_end: Callable[[Catalog], int] | None = None,
+        deliveries: Deliveries | None = None,
+        until_idle: bool = True,
+        grace_seconds: float = _GRACE_SECONDS,
     ) -> None:
         self._settings = parts.settings
         self._clock = parts.clock
@@ -95,6 +114,12 @@ class Coordinator:
         self._next_tick = 0.0
         self._keeper = parts.keeper
         self._keeper.on_committed = self._committed
+        self._before_end = before_end
+        self._until_idle = until_idle
+        self._grace_seconds = grace_seconds
+        self._deliveries = deliveries
+        if deliveries is not None:
+            deliveries.on_due = self._due_at
 
     # ---------------------------------------------------------------- the loop
 
@@ -112,6 +137,8 @@ class Coordinator:
         self._writer.collect()
         if self._stops.error is not None:
             raise self._stops.error
+        if self._deliveries is not None:
+            self._deliveries.look(now)
         if not self._keeper.paused:
             self._refill(now)
             self._order(now)
@@ -153,18 +180,28 @@ class Coordinator:
         self._refilling = True
         wall = self._clock.time()
         count = min(refill.count, _MAX_LEASE)
+        named = self._names.named
 
-        def lease(catalog: SqliteCatalog) -> tuple[list[Due], float | None, Recalled]:
+        def lease(catalog: Catalog) -> Leased:
             batch = catalog.due(count, refill.per_host, wall, refill.reject_hosts)
             next_due_at = None if batch else catalog.next_due_at(wall)
-            return batch, next_due_at, self._recall.read(catalog, batch)
+            # While daemons run, people may add start URLs.
+            seeds = (
+                seeds_of(catalog)
+                if self._deliveries is not None
+                and any(due.depth == 0 and due.host not in named for due in batch)
+                else []
+            )
+            return Leased(batch, next_due_at, self._recall.read(catalog, batch), seeds)
 
         self._keeper.write(lease, self._refilled)
 
-    def _refilled(self, answer: tuple[list[Due], float | None, Recalled]) -> None:
-        batch, next_due_at, recalled = answer
+    def _refilled(self, answer: Leased) -> None:
+        batch, next_due_at, recalled, seeds = answer
         now = self._clock.monotonic()
         self._refilling = False
+        self._ledger.held += len(batch)
+        self._names.name(map(host_of, seeds))
         self._recall.apply(recalled, self._urlserver, self._robots, now)
         self._urlserver.offer(batch, now)
         if not batch:
@@ -172,6 +209,11 @@ class Coordinator:
             # Due now, and yet nothing came: the hosts with work were rejected because their
             # queues are full.
             self._dry_until = now + min(max(wait, _FULL_SECONDS), 3600.0)
+
+    def _due_at(self, moment: float) -> None:
+        """Ask the catalog again when something is due (wall time), and no later."""
+        wait = max(0.0, moment - self._clock.time())
+        self._dry_until = min(self._dry_until, self._clock.monotonic() + wait)
 
     # ------------------------------------------------- urlserver -> spider (orders)
 
@@ -188,11 +230,11 @@ class Coordinator:
 
     def _order(self, now: float) -> None:
         workers = self._crew.ready()
-        if self._on_pages is not None:
-            self._has_room = self._on_pages(())
-        if not workers or not self._has_room:
+        self._has_room = bool(workers) and (self._on_pages is None or self._on_pages(()))
+        if not self._has_room:
             return
-        visits = self._urlserver.orders(now, self._ledger.credit())
+        room = {worker: self._crew.room(worker) for worker in workers}
+        visits = self._urlserver.orders(now, min(self._ledger.credit(), sum(room.values())))
         if not visits:
             return
         load = {worker: self._ledger.load(worker) for worker in workers}
@@ -200,17 +242,29 @@ class Coordinator:
         for visit in visits:
             worker = self._choose(workers, load, visit)
             load[worker] += 1
-            self._ledger.ordered(visit.trans_id, self._urlserver.due_of(visit.trans_id), worker)
-            per_worker.setdefault(worker, []).append(visit)
+            due = self._urlserver.due_of(visit.trans_id)
+            self._ledger.ordered(visit.trans_id, due, worker, visit.address)
+            batch = per_worker.setdefault(worker, [])
+            batch.append(visit)
+            if len(batch) == room[worker]:
+                del load[worker]
+        if self._deliveries is not None:
+            self._deliveries.ordered(visits, now)
         for worker, batch in per_worker.items():
             self._crew.dispatch(worker, batch)
 
     def _choose(self, workers: Sequence[int], load: dict[int, int], visit: Visit) -> int:
         """Keep a host with one worker, whose connections to it are open, unless it is too busy."""
+        if self._deliveries is not None:
+            # Spiders follow redirects by themselves: two at one host would not know of each other.
+            holder = self._ledger.holder_of(visit.address)
+            if holder in load:
+                return holder
         home = workers[hash(visit.address) % len(workers)]
-        idlest = min(load.values())
-        if load[home] < idlest + self._settings.crawl.concurrency // (2 * len(workers)):
-            return home
+        if home in load:
+            idlest = min(load.values())
+            if load[home] < idlest + self._settings.crawl.concurrency // (2 * len(workers)):
+                return home
         return min(load, key=load.__getitem__)
 
     # -------------------------------------------------- spider -> catalog (findings)
@@ -226,6 +280,8 @@ class Coordinator:
         elif tag is Tag.WORKING:
             for trans_id in payload:
                 self._urlserver.working(trans_id, now)
+        elif tag is Tag.DELIVERED and self._deliveries is not None:
+            self._deliveries.done(payload, now)
         elif tag is Tag.VOID:
             self._void(payload, now)
         elif tag is Tag.CANCELLED:
@@ -237,9 +293,12 @@ class Coordinator:
 
     def _commit_if_worth(self, now: float) -> None:
         if self._keeper.wants_to_commit(now):
-            wall = self._clock.time()
-            clocks = stored_clocks(self._urlserver.host_clocks(now), wall)
-            self._keeper.commit(clocks, self._robots.records())
+            self._keeper.commit(self._clocks(now), self._robots.records())
+        if self._deliveries is not None and self._deliveries.wants_to_mark(now):
+            self._deliveries.mark(self._clocks(now), self._robots.records())
+
+    def _clocks(self, now: float) -> list[HostClock]:
+        return stored_clocks(self._urlserver.host_clocks(now), self._clock.time())
 
     def _committed(self, verdicts: Sequence[Verdict], committed: Committed) -> None:
         again_at = next_try_at(verdicts)
@@ -269,7 +328,7 @@ class Coordinator:
         """A worker died over this document: once may be chance, twice is the document."""
         wall = self._clock.time()
 
-        def judge(catalog: SqliteCatalog) -> bool:
+        def judge(catalog: Catalog) -> bool:
             if catalog.deaths([due.doc_id]).get(due.doc_id, 0) + 1 >= _MAX_DEATHS:
                 return True
             catalog.release([due.doc_id], wall, died=True)
@@ -279,6 +338,8 @@ class Coordinator:
             if poisonous:
                 detail = f"ended {_MAX_DEATHS} workers while being parsed"
                 self._keeper.conclude(due, Outcome.PARSE_BUDGET, detail)
+            else:
+                self._ledger.held -= 1
             self._dry_until = 0.0
 
         self._keeper.write(judge, then)
@@ -295,13 +356,18 @@ class Coordinator:
         self._release([due.doc_id for due in taken if due is not None])
 
     def _release(self, doc_ids: Sequence[int], due_at: float = 0.0) -> None:
-        if doc_ids:
-            wall = self._clock.time()
-            self._keeper.write(
-                lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), self._released
-            )
+        if not doc_ids:
+            return
+        wall = self._clock.time()
 
-    def _released(self, result: object) -> None:
+        def then(released: int) -> None:
+            del released
+            self._ledger.held -= len(doc_ids)
+            self._dry_until = 0.0
+
+        self._keeper.write(lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), then)
+
+    def _added(self, result: object) -> None:
         del result
         self._dry_until = 0.0
 
@@ -310,14 +376,23 @@ class Coordinator:
     def _tick(self, now: float) -> None:
         self._next_tick = now + _TICK_SECONDS
         for trans_id, due, given_up in self._urlserver.overdue(now):
+            worker = self._ledger.worker_of(trans_id)
+            if worker is not None:
+                self._crew.withdraw(worker, trans_id)
             self._ledger.take_back(trans_id)
             if given_up:
-                detail = "the spider never said what became of it"
-                self._keeper.conclude(due, Outcome.NET_TIMEOUT_TOTAL, detail)
+                self._give_up(due)
         self._crew.overdue(now, self._settings.parse.cpu_seconds)
         self._keeper.watch_disk(now)
         if self._on_progress is not None:
             self._on_progress(self.progress())
+
+    def _give_up(self, due: Due) -> None:
+        """Conclude a URL for good about which spiders never said a word, however often asked."""
+        outcome = Outcome.NET_TIMEOUT_TOTAL
+        orders = due.tries + self._settings.urlserver.max_retries
+        tried = replace(due, tries=max(orders, RULES[outcome].tries))
+        self._keeper.conclude(tried, outcome, "the spider never said what became of it")
 
     def progress(self) -> Progress:
         """Return a snapshot."""
@@ -341,7 +416,7 @@ class Coordinator:
         }
         found = [self._sitemap(url) for url in urls]
         wall = self._clock.time()
-        self._keeper.write(lambda catalog: catalog.discover(found, wall), self._released)
+        self._keeper.write(lambda catalog: catalog.discover(found, wall), self._added)
 
     def _sitemap(self, url: str) -> Found:
         found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
@@ -352,7 +427,9 @@ class Coordinator:
     # ------------------------------------------------------------------ the end
 
     def _wait_seconds(self, now: float) -> float:
-        moments = [self._next_tick, self._keeper.commit_at()]
+        moments = [self._next_tick, self._keeper.commit_at(), self._crew.wake_at()]
+        if self._deliveries is not None:
+            moments += [self._deliveries.mark_at(), self._deliveries.look_at()]
         if not self._keeper.paused and self._has_room and self._ledger.credit():
             moments.append(self._urlserver.wake_at(now))
             if now < self._dry_until:
@@ -362,6 +439,8 @@ class Coordinator:
     def _reason_to_stop(self, now: float) -> Stop | None:
         if self._stops.requested is not None:
             return self._stops.requested
+        if not self._until_idle:
+            return None
         if self._keeper.paused:
             return self._stops.paused_too_long(now, self._settings.crawl.patience_seconds)
         if self._ledger.uncommitted or not self._keeper.idle:
@@ -373,20 +452,35 @@ class Coordinator:
             return self._stops.no_names(
                 silent, self._keeper.counts.pending + self._keeper.counts.leased
             )
-        if self._robots.busy or self._names.busy:
+        if self._robots.busy or self._names.busy or self._ledger.awaited > 0:
             return None
         if (
             self._urlserver.empty
             and self._keeper.counts.pending == 0
             and self._keeper.counts.leased == 0
         ):
-            return self._stops.finished()
+            return self._finish()
         return self._stops.stalled(
             now,
             self._next_event(now),
             self._settings.crawl.patience_seconds,
             self._keeper.counts.pending + self._keeper.counts.leased,
         )
+
+    def _finish(self) -> Stop | None:
+        """End, unless somebody who is asked first has made more to do."""
+        ask = self._before_end
+        if ask is None:
+            return self._stops.finished()
+
+        def then(answer: tuple[int, Counts]) -> None:
+            more, self._keeper.counts = answer
+            self._before_end = ask if more else None
+            self._dry_until = 0.0
+
+        # Asked once; the keeper is not idle until there is an answer.
+        self._keeper.write(lambda catalog: (ask(catalog), catalog.counts()), then)
+        return None
 
     def _next_event(self, now: float) -> float | None:
         """Return when anything could happen by itself; None when nothing will."""
@@ -396,32 +490,35 @@ class Coordinator:
 
     def _wind_down(self, stop: Stop) -> None:
         """Order nothing more; keep what was fetched, return the rest."""
-        deadline = self._clock.monotonic() + (0.0 if stop.at_once else _GRACE_SECONDS)
+        deadline = self._clock.monotonic() + (0.0 if stop.at_once else self._grace_seconds)
         self._listen_until(deadline, lambda: self._ledger.in_flight == 0)
         self._crew.stop()
         self._listen_until(
             self._clock.monotonic() + _GRACE_SECONDS,
-            lambda: not self._crew.running() and self._keeper.idle,
+            lambda: not self._crew.running() and self._is_all_kept(),
         )
         self._crew.kill()
         for _, tag, payload in self._crew.messages():
             self._hear(0, tag, payload, self._clock.monotonic())
+        # Requests of what is still out may have gone until now: their hosts' clocks are to show it.
+        out = self._ledger.everything()
+        self._urlserver.lost(out, self._clock.monotonic())
+        for trans_id in out:
+            self._ledger.take_back(trans_id)
         left = [due.doc_id for due in self._urlserver.drain()]
-        left += [
-            due.doc_id
-            for trans_id in self._ledger.everything()
-            if (due := self._ledger.take_back(trans_id)) is not None
-        ]
         self._release(left)
         wall = self._clock.time()
-        clocks = stored_clocks(self._urlserver.host_clocks(self._clock.monotonic()), wall)
-        robots = self._robots.records()
         if not self._keeper.paused:
             self._commit_if_worth(self._clock.monotonic())
+            clocks = self._clocks(self._clock.monotonic())
+            robots = self._robots.records()
             self._writer.submit(lambda catalog: catalog.commit((), wall, clocks, (), robots))
             self._writer.submit(lambda catalog: catalog.end_run(wall))
         self._writer.submit(lambda catalog: catalog.counts(), self._count)
         self._listen_until(self._clock.monotonic() + 60.0, lambda: self._writer.idle)
+
+    def _is_all_kept(self) -> bool:
+        return self._keeper.idle and (self._deliveries is None or self._deliveries.idle)
 
     def _count(self, counts: Counts) -> None:
         self._keeper.counts = counts

@@ -2,13 +2,14 @@
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.link import (
     Assignment,
+    Deposit,
     Link,
     Tag,
     decode_ids,
@@ -18,10 +19,9 @@ from gossamer.crawl.link import (
 )
 from gossamer.messages import Fetch, Visit
 
-if TYPE_CHECKING:
-    from gossamer.crawl.worker import Worker
-
 Message = tuple[int, Tag, Any]
+
+UNLIMITED: Final = 1 << 31
 
 _DECODE: Final[dict[Tag, Callable[[bytes], Any]]] = {
     Tag.STARTED: decode_started,
@@ -38,6 +38,18 @@ class Crew(Protocol):
 
     def ready(self) -> Sequence[int]:
         """Return the numbers of the workers that take orders."""
+        ...
+
+    def room(self, worker: int) -> int:
+        """Return how many orders a worker that is ready would take now."""
+        ...
+
+    def withdraw(self, worker: int, trans_id: int) -> None:
+        """Take note that an order was given up: what the worker still says of it is void."""
+        ...
+
+    def wake_at(self) -> float | None:
+        """Return when the crew has something to do that no descriptor tells; None: nothing."""
         ...
 
     def dispatch(self, worker: int, visits: Sequence[Visit]) -> None:
@@ -81,10 +93,38 @@ class Crew(Protocol):
         ...
 
 
+class LocalWorker(Protocol):
+    """A worker inside this process: the ring's own, or the store server's."""
+
+    def begin(self, orders: Any, /) -> None:
+        """Take orders."""
+        ...
+
+    def step(self, fetches: Sequence[Fetch], /) -> None:
+        """Go on with what has arrived."""
+        ...
+
+    def flush(self) -> None:
+        """Make durable what is not yet, then report it."""
+        ...
+
+    def use_start_urls(self, start_urls: Sequence[str], /) -> None:
+        """Judge by these what is in scope."""
+        ...
+
+    def cancel(self) -> None:
+        """End everything that is open and report it as not done."""
+        ...
+
+    def close(self) -> None:
+        """Finish the archive files."""
+        ...
+
+
 class LocalCrew:
     """One worker inside this process (`--workers 0`): simple to debug, and what tests use."""
 
-    def __init__(self, make_worker: "Callable[[Callable[[Tag, object], None]], Worker]") -> None:
+    def __init__(self, make_worker: Callable[[Callable[[Tag, object], None]], LocalWorker]) -> None:
         self._inbox: list[Message] = []
         self._worker = make_worker(lambda tag, payload: self._inbox.append((0, tag, payload)))
         self._running = True
@@ -93,10 +133,27 @@ class LocalCrew:
         """Return the only worker."""
         return (0,) if self._running else ()
 
-    def dispatch(self, worker: int, visits: Sequence[Visit]) -> None:
-        """Start fetching."""
+    def room(self, worker: int) -> int:
+        """Return that it takes whatever comes: the ledger sets the limit."""
+        del worker
+        return UNLIMITED
+
+    def withdraw(self, worker: int, trans_id: int) -> None:
+        """Nothing to do: the URL server ignores what is said of an order that it gave up."""
+
+    def wake_at(self) -> float | None:
+        """Return that descriptors tell all there is."""
+        return None
+
+    def dispatch(self, worker: int, visits: Sequence[Visit] | Sequence[Deposit]) -> None:
+        """Start fetching, or take what was fetched."""
         del worker
         self._worker.begin(visits)
+
+    def unsent_bytes(self, worker: int) -> int:
+        """Return that nothing is on its way."""
+        del worker
+        return 0
 
     def messages(self) -> Iterator[Message]:
         """Yield what the worker has said since the last call."""
@@ -120,6 +177,10 @@ class LocalCrew:
 
     def tell_policy(self, policy: bytes) -> None:
         """The spider is shared: it has the policy already."""
+
+    def tell_start_urls(self, start_urls: Sequence[str]) -> None:
+        """Have it judge by these what is in scope."""
+        self._worker.use_start_urls(start_urls)
 
     def stop(self) -> None:
         """Cancel what is open."""
@@ -162,7 +223,12 @@ class ProcessCrew:
         watch_descriptor: Callable[[int, Callable[[], None]], None],
         unwatch_descriptor: Callable[[int], None],
         launched: Sequence[Launched] = (),
+        *,
+        launch: Callable[[], Launched] = Launched,
+        orders: Tag = Tag.ORDERS,
     ) -> None:
+        self._launch = launch
+        self._orders = orders
         self._assignment = assignment
         self._watch_descriptor = watch_descriptor
         self._unwatch_descriptor = unwatch_descriptor
@@ -177,9 +243,25 @@ class ProcessCrew:
         """Return the workers that have said READY."""
         return [number for number, member in enumerate(self._members) if member.ready]
 
-    def dispatch(self, worker: int, visits: Sequence[Visit]) -> None:
+    def room(self, worker: int) -> int:
+        """Return that it takes whatever comes: the ledger sets the limit."""
+        del worker
+        return UNLIMITED
+
+    def withdraw(self, worker: int, trans_id: int) -> None:
+        """Nothing to do: the URL server ignores what is said of an order that it gave up."""
+
+    def wake_at(self) -> float | None:
+        """Return that descriptors tell all there is."""
+        return None
+
+    def dispatch(self, worker: int, visits: Sequence[Visit] | Sequence[Deposit]) -> None:
         """Send orders."""
-        self._members[worker].link.send(Tag.ORDERS, visits)
+        self._members[worker].link.send(self._orders, visits)
+
+    def unsent_bytes(self, worker: int) -> int:
+        """Return how much of what a worker was sent its socket has not taken yet."""
+        return self._members[worker].link.waiting_bytes
 
     def messages(self) -> Iterator[Message]:
         """Yield what has arrived from all workers, also the last words of dead ones."""
@@ -229,9 +311,17 @@ class ProcessCrew:
     def tell_policy(self, policy: bytes) -> None:
         """Give all workers, and those to come, a new address policy."""
         self._assignment = msgspec.structs.replace(self._assignment, policy=policy)
+        self._tell(Tag.POLICY, policy)
+
+    def tell_start_urls(self, start_urls: Sequence[str]) -> None:
+        """Have all workers, and those to come, judge by these what is in scope."""
+        self._assignment = msgspec.structs.replace(self._assignment, start_urls=tuple(start_urls))
+        self._tell(Tag.START_URLS, start_urls)
+
+    def _tell(self, tag: Tag, payload: object) -> None:
         for number, member in enumerate(self._members):
             if number not in self._gone:
-                member.link.send(Tag.POLICY, policy)
+                member.link.send(tag, payload)
 
     def stop(self) -> None:
         """Ask all workers to cancel what is open and end."""
@@ -263,7 +353,7 @@ class ProcessCrew:
 
     def _recruit(self) -> _Member:
         self._serial += 1
-        launched = self._waiting.pop() if self._waiting else Launched()
+        launched = self._waiting.pop() if self._waiting else self._launch()
         assignment = msgspec.structs.replace(self._assignment, name=f"w{self._serial}")
         member = _Member(launched, assignment)
         self._watch_descriptor(member.link.fileno(), lambda: self._speaking.append(member))

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from gossamer.catalog.catalog import Committed, Counts, HostClock, RobotsRecord, Verdict
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import Catalog, Committed, Counts, HostClock, RobotsRecord, Verdict
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
@@ -23,6 +22,7 @@ from gossamer.outcomes import Outcome, State
 from gossamer.store.disk import free_bytes
 
 _COMMIT_SECONDS: Final = 0.005
+_RELAXED_SECONDS: Final = 0.02
 _RETRY_SECONDS: Final = 2.0
 _LEAST_FREE_BYTES: Final = 1 << 20
 
@@ -35,7 +35,7 @@ class Keeper:
     def __init__(
         self,
         settings: Settings,
-        directory: Path,
+        directory: Path | None,
         clock: Clock,
         writer: Writer,
         admission: Admission,
@@ -51,6 +51,10 @@ class Keeper:
         self._ledger = ledger
         self._stops = stops
         self._enough = max(1, settings.crawl.concurrency // 2)
+        self._patience = _COMMIT_SECONDS
+        if directory is None:
+            # Nothing is to be made durable: larger transactions cost less.
+            self._enough, self._patience = 2 * settings.crawl.concurrency, _RELAXED_SECONDS
         self._findings: list[Findings] = []
         self._oldest = 0.0
         self._committing = False
@@ -100,7 +104,7 @@ class Keeper:
     def commit_at(self) -> float | None:
         """Return when findings that wait for company are committed all the same."""
         waiting = self._findings and not self._committing and not self.paused
-        return self._oldest + _COMMIT_SECONDS if waiting else None
+        return self._oldest + self._patience if waiting else None
 
     def wants_to_commit(self, now: float) -> bool:
         """Whether there is enough to commit, or it waited long enough, or nothing else comes."""
@@ -110,7 +114,7 @@ class Keeper:
             and not self.paused
             and (
                 len(self._findings) >= self._enough
-                or now - self._oldest >= _COMMIT_SECONDS
+                or now - self._oldest >= self._patience
                 or not self._ledger.in_flight
             )
         )
@@ -122,7 +126,7 @@ class Keeper:
         wall = self._clock.time()
         verdicts = [verdict(findings, self._settings.urlserver, wall) for findings in batch]
 
-        def job(catalog: SqliteCatalog) -> tuple[Committed, Counts]:
+        def job(catalog: Catalog) -> tuple[Committed, Counts]:
             committed = catalog.commit(verdicts, wall, clocks, (), robots, self._admission)
             return committed, catalog.counts()
 
@@ -134,9 +138,7 @@ class Keeper:
 
         self.write(job, then)
 
-    def write(
-        self, job: Callable[[SqliteCatalog], _Result], then: Callable[[_Result], None]
-    ) -> None:
+    def write(self, job: Callable[[Catalog], _Result], then: Callable[[_Result], None]) -> None:
         """Have the catalog changed; what a full disk refuses is done when there is room again."""
 
         def failed(error: BaseException) -> None:
@@ -159,6 +161,8 @@ class Keeper:
 
     def watch_disk(self, now: float) -> None:
         """Pause before the disk is full; go on when it has room again."""
+        if self._directory is None:
+            return
         free = free_bytes(self._directory)
         reserve = max(self._settings.store.reserve_bytes, _LEAST_FREE_BYTES if self.paused else 0)
         if free < reserve:

@@ -2,6 +2,10 @@
 
 A visit holds its place from its order until the transaction with its findings: so the concurrency
 the user asked for bounds what is on the wire, and also what a crash may cost in repeated fetches.
+Where nothing is kept, there is nothing to repeat: then a backlog may wait for its transaction while
+further visits go out.
+Where the findings reach the catalog by another way (the store server), a visit holds its place
+until it is marked as delivered there; after that it is only awaited, as a page that may come.
 """
 
 from collections.abc import Iterable
@@ -16,20 +20,28 @@ class Out(Struct, frozen=True, gc=False):
 
     due: Due
     worker: int
+    address: str
 
 
 class Ledger:
     """Counts; decides nothing but how many more orders may go out."""
 
-    def __init__(self, concurrency: int, max_pages: int, pages: int) -> None:
+    def __init__(self, concurrency: int, max_pages: int, pages: int, *, backlog: int = 0) -> None:
         self._concurrency = concurrency
+        self._backlog = backlog
         self._max_pages = max_pages
         self._out: dict[int, Out] = {}
         self._load: dict[int, int] = {}
+        self._holders: dict[str, dict[int, int]] = {}
+        """For each address the workers with visits out to it, the first one first."""
         self._waiting_pages = 0
         self.pages = pages
         self.waiting = 0
         """Visits that are over and wait for their transaction."""
+        self.held = 0
+        """URLs leased to this process: not released, concluded or marked as delivered yet."""
+        self.awaited = 0
+        """Visits that were marked as delivered and may still become pages."""
 
     @property
     def in_flight(self) -> int:
@@ -48,9 +60,9 @@ class Ledger:
 
     def credit(self) -> int:
         """Return how many more orders may go out now."""
-        credit = self._concurrency - len(self._out) - self.waiting
+        credit = self._concurrency - len(self._out) - max(0, self.waiting - self._backlog)
         if self._max_pages:
-            may_become_pages = len(self._out) + self._waiting_pages
+            may_become_pages = len(self._out) + self._waiting_pages + self.awaited
             credit = min(credit, self._max_pages - self.pages - may_become_pages)
         return max(credit, 0)
 
@@ -58,10 +70,21 @@ class Ledger:
         """Return how many visits a worker has to make."""
         return self._load.get(worker, 0)
 
-    def ordered(self, trans_id: int, due: Due, worker: int) -> None:
+    def worker_of(self, trans_id: int) -> int | None:
+        """Return whom an order was given to; None when it is not out."""
+        out = self._out.get(trans_id)
+        return None if out is None else out.worker
+
+    def holder_of(self, address: str) -> int | None:
+        """Return the worker that has visits out to an address; None when nobody has."""
+        return next(iter(self._holders.get(address, ())), None)
+
+    def ordered(self, trans_id: int, due: Due, worker: int, address: str = "") -> None:
         """Note an order."""
-        self._out[trans_id] = Out(due, worker)
+        self._out[trans_id] = Out(due, worker, address)
         self._load[worker] = self._load.get(worker, 0) + 1
+        holders = self._holders.setdefault(address, {})
+        holders[worker] = holders.get(worker, 0) + 1
 
     def reported(self, findings: Findings) -> bool:
         """Note findings; False when they belong to a visit that was given up meanwhile."""
@@ -80,7 +103,26 @@ class Ledger:
         for finding in findings:
             self.waiting -= 1
             self._waiting_pages -= finding.is_page
+            self.held -= 1
         self.pages = pages
+
+    def delivered(self, trans_id: int) -> None:
+        """Note that a visit is over and its findings will come by another way."""
+        if self.take_back(trans_id) is not None:
+            self.waiting += 1
+            self._waiting_pages += 1
+
+    def handed_over(self, count: int) -> None:
+        """Note that the catalog knows of this many visits that their findings are on their way."""
+        self.waiting -= count
+        self._waiting_pages -= count
+        self.held -= count
+        self.awaited += count
+
+    def looked_up(self, pages: int, leased: int) -> None:
+        """Note how many pages and leases the catalog counts: what is not held here is awaited."""
+        self.pages = pages
+        self.awaited = leased - self.held
 
     def take_back(self, trans_id: int) -> Due | None:
         """Forget one order, for whatever reason; return what it was about."""
@@ -88,6 +130,7 @@ class Ledger:
         if out is None:
             return None
         self._load[out.worker] -= 1
+        self._let_go(out)
         return out.due
 
     def of_worker(self, worker: int) -> dict[int, Due]:
@@ -102,3 +145,11 @@ class Ledger:
     def everything(self) -> list[int]:
         """Return the trans ids of all orders that are out."""
         return list(self._out)
+
+    def _let_go(self, out: Out) -> None:
+        holders = self._holders[out.address]
+        holders[out.worker] -= 1
+        if not holders[out.worker]:
+            del holders[out.worker]
+        if not holders:
+            del self._holders[out.address]

@@ -16,8 +16,9 @@ from msgspec import Struct
 from gossamer.config.settings import Settings
 from gossamer.errors import ProtocolError
 from gossamer.messages import Done, Findings, Visit
+from gossamer.wire.results import Result
 
-_MAX_FRAME: Final = 256 << 20
+_MAX_FRAME: Final = 7 << 29
 _READ_SIZE: Final = 1 << 18
 
 
@@ -28,12 +29,15 @@ class Tag(IntEnum):
     ORDERS = 2  # to the worker: list[Visit]
     POLICY = 3  # to the worker: the address policy, serialised
     STOP = 4  # to the worker: finish what is stored, cancel what is open, end
+    DEPOSITS = 5  # to a worker of the store server: list[Deposit]
+    START_URLS = 6  # to a worker of the store server: list[str], all there are
     READY = 10  # from the worker: nothing
     STARTED = 12  # from the worker: list[(trans_id, sent_at)]
     WORKING = 13  # from the worker: list[trans_id]
     REPORT = 14  # from the worker: Report
     VOID = 15  # from the worker: Void; these could not be kept
     CANCELLED = 16  # from the worker: list[doc_id] that were open when STOP came
+    DELIVERED = 17  # from a spider over the wire: list[trans_id]; the store server gets the results
 
 
 class Assignment(Struct, frozen=True):
@@ -43,10 +47,20 @@ class Assignment(Struct, frozen=True):
     archive: str
     catalog: str
     workers_lock: str
+    """Empty when there is no workspace: then nobody else could work in it."""
     settings: Settings
     start_urls: tuple[str, ...]
     policy: bytes
     main_script: str = ""
+
+
+class Deposit(Struct, frozen=True, array_like=True, gc=False):
+    """What another process fetched, as it came, and the visit that it belongs to."""
+
+    visit: Visit
+    result: Result
+    received_at: float
+    """Wall time."""
 
 
 class Report(Struct, frozen=True, array_like=True):
@@ -67,6 +81,8 @@ class Void(Struct, frozen=True, array_like=True):
 
 _encoder: Final = msgspec.msgpack.Encoder()
 decode_orders: Final = msgspec.msgpack.Decoder(list[Visit]).decode
+decode_deposits: Final = msgspec.msgpack.Decoder(list[Deposit]).decode
+decode_start_urls: Final = msgspec.msgpack.Decoder(list[str]).decode
 decode_report: Final = msgspec.msgpack.Decoder(Report).decode
 decode_void: Final = msgspec.msgpack.Decoder(Void).decode
 decode_ids: Final = msgspec.msgpack.Decoder(list[int]).decode

@@ -5,7 +5,7 @@ addresses it had when it was first resolved; every other host must be at public 
 """
 
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from ipaddress import IPv6Address
 from pathlib import Path
 
@@ -27,6 +27,8 @@ class Names:
         self._resolver = resolver
         self._policy = policy
         self._unpinned = set(named_hosts)
+        self.named = frozenset(named_hosts)
+        """Hosts of start URLs."""
         self._tell_policy = tell_policy
         self._asked: set[str] = set()
         self._answers: list[tuple[str, Resolution]] = []
@@ -35,6 +37,12 @@ class Names:
     def busy(self) -> bool:
         """Whether an answer is still to come."""
         return bool(self._asked)
+
+    def name(self, hosts: Iterable[str]) -> None:
+        """Take note that the user named more hosts while we ran."""
+        new = frozenset(hosts) - self.named
+        self._unpinned |= new
+        self.named |= new
 
     def ask(self, host: str) -> None:
         """Have a host name resolved."""

@@ -14,17 +14,15 @@ Queues, each with who fills and who empties it:
 """
 
 import contextlib
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.catalog.catalog import Recovery
+from gossamer.catalog.catalog import Catalog, Recovery
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.describe import rows, to_toml
@@ -42,32 +40,19 @@ from gossamer.crawl.names import Names, own_addresses
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
+from gossamer.crawl.seeds import canonical_starts, reconsider, seed
+from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stop, Stops
-from gossamer.crawl.workspace import Workspace
+from gossamer.crawl.workspace import Role, Workspace
 from gossamer.crawl.writer import Writer
 from gossamer.errors import InputError
-from gossamer.messages import Found
-from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
 from gossamer.store.repair import repair
-from gossamer.url.address import AddressPolicy, port_refusal
-from gossamer.url.canonical import parse_start_url
-from gossamer.url.parts import host_of, md5_of, port_of
-from gossamer.url.scope import Scope
+from gossamer.url.address import AddressPolicy
+from gossamer.url.parts import host_of
 from gossamer.urlserver.dns import Resolver
 from gossamer.urlserver.urlserver import UrlServer
 
-_STARTS: Final = "start_urls"
-_LIMITS: Final = "limits"
-# Reasons to keep a URL out that other settings may remove; each is judged again before a fetch.
-_MAY_CHANGE: Final = frozenset(
-    {
-        Outcome.POLICY_SCOPE,
-        Outcome.POLICY_BUDGET,
-        Outcome.POLICY_PRIVATE_ADDRESS,
-        Outcome.POLICY_PORT,
-    }
-)
 _MAX_REQUEUED: Final = 100_000_000
 
 
@@ -93,73 +78,116 @@ def crawl_workspace(
     main_script: str = "",
     stops: Stops | None = None,
     launched: Sequence[Launched] = (),
+    before_end: Callable[[Catalog], int] | None = None,
     clock: Clock | None = None,
 ) -> Summary:
-    """Crawl in a workspace until its work is done, a limit is reached or somebody stops it."""
+    """Crawl in a workspace until its work is done, a limit is reached or somebody stops it.
+
+    `before_end` is asked when nothing is left to do, and may make more to do: it says how much.
+    """
     clock = clock or SystemClock()
     stops = stops or Stops()
-    starts = _start_urls(start_urls, settings)
-    workers = worker_count(settings.crawl.workers)
-    settings = replace(settings, crawl=replace(settings.crawl, workers=workers))
+    starts = canonical_starts(start_urls, settings)
+    settings = _counted(settings)
     workspace = Workspace(directory)
     began = clock.monotonic()
     calm_collector()
-    with _locked(workspace, clock), _open_catalog(workspace, settings) as catalog:
-        seeds = _seed(catalog, starts, clock.time())
+    with locked(workspace, clock), _open_catalog(workspace, settings) as catalog:
+        seeds, _ = seed(catalog, starts, clock.time())
         if not seeds:
             raise InputError(
                 f"nothing to crawl in {directory}: it has no start URL yet; "
                 f"give one: gossamer crawl URL --dir {directory}"
             )
         recovery = catalog.begin_run(clock.time())
-        _reconsider(catalog, seeds, settings, clock.time())
+        reconsider(catalog, seeds, settings, clock.time())
         workspace.settings_file.write_text(to_toml(rows(Loaded(settings, {}))), encoding="utf-8")
         repair(workspace.archive, catalog.known_good())
         if recrawl:
             catalog.requeue_due(clock.time(), _MAX_REQUEUED)
-        with _wired(
-            workspace, catalog, recovery, seeds, settings, main_script, stops, launched, clock
-        ) as parts:
-            coordinator = Coordinator(parts, on_progress, on_pages)
-            with _signals(stops, parts.spider) if install_signals else contextlib.nullcontext():
+        ground = Ground(workspace, catalog, recovery, tuple(seeds), settings, stops, clock)
+        with wired(ground, partial(_crew, ground, main_script, launched)) as parts:
+            coordinator = Coordinator(parts, on_progress, on_pages, before_end=before_end)
+            with signals(stops, parts.spider) if install_signals else contextlib.nullcontext():
                 stop = coordinator.run()
         progress = coordinator.progress()
-    return _summary(stop, progress, clock.monotonic() - began)
+    return summary_of(stop, progress, clock.monotonic() - began)
+
+
+def crawl_catalog(
+    catalog: Catalog,
+    start_urls: Sequence[str],
+    settings: Settings,
+    *,
+    on_progress: Callable[[Progress], None] | None = None,
+    stops: Stops | None = None,
+    launched: Sequence[Launched] = (),
+    before_end: Callable[[Catalog], int] | None = None,
+) -> Summary:
+    """Crawl with a catalog of the caller's own, which may be in memory, and without an archive."""
+    clock = SystemClock()
+    stops = stops or Stops()
+    starts = canonical_starts(start_urls, settings)
+    settings = _counted(settings)
+    settings = replace(settings, store=replace(settings.store, keep=False))
+    began = clock.monotonic()
+    calm_collector()
+    seeds, _ = seed(catalog, starts, clock.time())
+    recovery = catalog.begin_run(clock.time())
+    ground = Ground(None, catalog, recovery, tuple(seeds), settings, stops, clock)
+    with wired(ground, partial(_crew, ground, "", launched)) as parts:
+        coordinator = Coordinator(parts, on_progress, before_end=before_end)
+        with signals(stops, parts.spider):
+            stop = coordinator.run()
+    return summary_of(stop, coordinator.progress(), clock.monotonic() - began)
+
+
+def _check_handlers(settings: Settings) -> None:
+    """Complain here of handlers that cannot be loaded: one worker after the other would die of it.
+
+    Those of a program that calls us are there already.
+    """
+    names = [name for name in settings.handlers.use if not name.startswith("__main__:")]
+    if names:
+        # What handlers get to see takes many modules, which a coordinator does not need otherwise.
+        from gossamer.handlers.user import load_handlers  # noqa: PLC0415
+
+        load_handlers(names)
 
 
 def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
-    """Put start URLs into a workspace without crawling; return how many are new."""
-    starts = _start_urls(urls, settings)
+    """Put start URLs into a workspace without crawling; return how many are new.
+
+    Daemons may be at work in it meanwhile.
+    """
+    starts = canonical_starts(urls, settings)
     clock = SystemClock()
     workspace = Workspace(directory)
-    with _locked(workspace, clock), _open_catalog(workspace, settings) as catalog:
-        before = catalog.counts().pending
-        _seed(catalog, starts, clock.time())
-        return catalog.counts().pending - before
+    with (
+        locked(workspace, clock, "add"),
+        SqliteCatalog.open(workspace.catalog, settings.catalog, shared=True) as catalog,
+    ):
+        _, new = seed(catalog, starts, clock.time())
+        return new
 
 
-def _start_urls(texts: Sequence[str], settings: Settings) -> list[str]:
-    """Return what the user typed in canonical form; complain about what can never be fetched."""
-    starts = [parse_start_url(text, settings.url) for text in texts]
-    for url in starts:
-        refusal = port_refusal(port_of(url), settings.spider.allowed_ports)
-        if refusal is not None:
-            raise InputError(
-                f"cannot crawl {url}: {refusal}; "
-                "use another port, or allow this one with [spider] allowed_ports"
-            )
-    return starts
+def _counted(settings: Settings) -> Settings:
+    """Return the settings with the number of workers that they mean here."""
+    workers = worker_count(settings.crawl.workers)
+    return replace(settings, crawl=replace(settings.crawl, workers=workers))
 
 
-def _summary(stop: Stop, progress: Progress, seconds: float) -> Summary:
+def summary_of(stop: Stop, progress: Progress, seconds: float) -> Summary:
+    """Put together how a run ended."""
     return Summary(
         stop.reason, stop.exit_code, stop.message, replace(progress, state=stop.reason), seconds
     )
 
 
 @contextlib.contextmanager
-def _locked(workspace: Workspace, clock: Clock) -> Iterator[None]:
-    workspace.lock(clock)
+def locked(workspace: Workspace, clock: Clock, role: Role = "crawl") -> Iterator[None]:
+    """Hold a workspace in some role."""
+    workspace.lock(clock, role)
     try:
         yield
     finally:
@@ -172,83 +200,49 @@ def _open_catalog(workspace: Workspace, settings: Settings) -> Iterator[SqliteCa
         yield catalog
 
 
-def _seed(catalog: SqliteCatalog, starts: Sequence[str], now: float) -> list[str]:
-    """Enter start URLs; return all start URLs the workspace has ever been given."""
-    found = [Found(url=url, md5=md5_of(url), host=host_of(url), depth=0) for url in starts]
-    earlier = (catalog.note(_STARTS) or "").split()
-    seeds = list(dict.fromkeys([*earlier, *starts]))
-    if found:
-        catalog.add(found, now, priority=1)
-        catalog.put_note(_STARTS, "\n".join(seeds))
-    return seeds
+class Ground(Struct, frozen=True):
+    """What a run stands on."""
 
-
-def _reconsider(
-    catalog: SqliteCatalog, seeds: Sequence[str], settings: Settings, now: float
-) -> None:
-    """Let in what an earlier run kept out and the limits of this one do not."""
-    crawl = settings.crawl
-    reach = (crawl.scope, crawl.include, crawl.exclude, crawl.max_depth, sorted(seeds))
-    policy = (settings.url.allow_private, settings.url.allow_networks)
-    limits = repr((reach, policy, settings.spider.allowed_ports))
-    earlier = catalog.note(_LIMITS)
-    if earlier == limits:
-        return
-    if earlier is not None:
-        catalog.readmit(_let_in(catalog, Scope(crawl, seeds), settings), now)
-    catalog.put_note(_LIMITS, limits)
-
-
-def _let_in(catalog: SqliteCatalog, scope: Scope, settings: Settings) -> list[int]:
-    ports = settings.spider.allowed_ports
-    return [
-        row.doc_id
-        for row in catalog.excluded()
-        if row.outcome in _MAY_CHANGE
-        and scope.verdict(row.url, row.host, row.depth) is None
-        and port_refusal(port_of(row.url), ports) is None
-    ]
+    workspace: Workspace | None
+    """None: nothing is kept but what the catalog keeps."""
+    catalog: Catalog
+    recovery: Recovery
+    seeds: tuple[str, ...]
+    settings: Settings
+    stops: Stops
+    clock: Clock
 
 
 @contextlib.contextmanager
-def _wired(
-    workspace: Workspace,
-    catalog: SqliteCatalog,
-    recovery: Recovery,
-    seeds: Sequence[str],
-    settings: Settings,
-    main_script: str,
-    stops: Stops,
-    launched: Sequence[Launched],
-    clock: Clock,
+def wired(
+    ground: Ground, make_crew: Callable[[Spider, AddressPolicy], Crew], *, shared: bool = False
 ) -> Iterator[Parts]:
+    """Make and connect all that a coordinator needs; `shared`: others commit what is fetched."""
+    settings, stops, clock = ground.settings, ground.stops, ground.clock
+    workspace, catalog, recovery = ground.workspace, ground.catalog, ground.recovery
     policy = AddressPolicy(settings.url, own_addresses=own_addresses())
-    own = settings.spider if settings.crawl.workers == 0 else robots_spider_settings(settings)
+    fetches_pages = settings.crawl.workers == 0 and not shared
+    own = settings.spider if fetches_pages else robots_spider_settings(settings)
     spider = Spider(own, policy, clock)
     resolver = Resolver(settings.urlserver)
     urlserver = UrlServer(settings.urlserver, robots_agent=settings.spider.robots_agent)
-    assignment = Assignment(
-        name="w0",
-        archive=str(workspace.archive),
-        catalog=str(workspace.catalog),
-        workers_lock=str(workspace.workers_lock),
-        settings=settings,
-        start_urls=tuple(seeds),
-        policy=policy.to_bytes(),
-        main_script=main_script,
-    )
-    crew = _crew(assignment, spider, launched, clock)
+    crew = make_crew(spider, policy)
 
     def tell_policy(new: AddressPolicy) -> None:
         spider.use_policy(new)
         crew.tell_policy(new.to_bytes())
 
-    names = Names(resolver, policy, {host_of(url) for url in seeds}, tell_policy)
+    names = Names(resolver, policy, {host_of(url) for url in ground.seeds}, tell_policy)
     writer = Writer(catalog, stops.fail)
-    ledger = Ledger(settings.crawl.concurrency, settings.crawl.max_pages, catalog.counts().pages)
+    ledger = Ledger(
+        settings.crawl.concurrency,
+        settings.crawl.max_pages,
+        catalog.counts().pages,
+        backlog=4 * settings.crawl.concurrency if workspace is None else 0,
+    )
     keeper = Keeper(
         settings,
-        workspace.directory,
+        None if workspace is None else workspace.directory,
         clock,
         writer,
         Admission(settings.url, catalog.traps()),
@@ -269,7 +263,14 @@ def _wired(
             crew=crew,
             writer=writer,
             keeper=keeper,
-            recall=Recall(settings.urlserver, recovery.hosts, clock.monotonic(), clock.time()),
+            recall=Recall(
+                settings.urlserver,
+                recovery.hosts,
+                clock.monotonic(),
+                clock.time(),
+                # What others have committed meanwhile took leases away that would tell the hosts.
+                owed_to_all=shared and not recovery.clean,
+            ),
             ledger=ledger,
             stops=stops,
         )
@@ -281,9 +282,23 @@ def _wired(
 
 
 def _crew(
-    assignment: Assignment, spider: Spider, launched: Sequence[Launched], clock: Clock
+    ground: Ground,
+    main_script: str,
+    launched: Sequence[Launched],
+    spider: Spider,
+    policy: AddressPolicy,
 ) -> Crew:
-    settings = assignment.settings
+    workspace, settings = ground.workspace, ground.settings
+    assignment = Assignment(
+        name="w0",
+        archive="" if workspace is None else str(workspace.archive),
+        catalog="" if workspace is None else str(workspace.catalog),
+        workers_lock="" if workspace is None else str(workspace.workers_lock),
+        settings=settings,
+        start_urls=ground.seeds,
+        policy=policy.to_bytes(),
+        main_script=main_script,
+    )
     if settings.crawl.workers:
         return ProcessCrew(
             settings.crawl.workers,
@@ -296,31 +311,4 @@ def _crew(
     # needs none.
     from gossamer.crawl.worker import local_worker  # noqa: PLC0415
 
-    return LocalCrew(lambda send: local_worker(assignment, spider, clock, send))
-
-
-@contextlib.contextmanager
-def _signals(stops: Stops, spider: Spider) -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into an orderly stop, also while the loop waits."""
-    wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-
-    def drain() -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.eventfd_read(wake)
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        del frame
-        (stops.interrupt if number == signal.SIGINT else stops.terminate)()
-        os.eventfd_write(wake, 1)
-
-    spider.watch(wake, drain)
-    before = {
-        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, action in before.items():
-            signal.signal(number, action)
-        spider.unwatch(wake)
-        os.close(wake)
+    return LocalCrew(lambda send: local_worker(assignment, spider, ground.clock, send))

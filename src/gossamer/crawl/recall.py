@@ -12,8 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gossamer.catalog.catalog import HostClock, RobotsRecord
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import Catalog, HostClock, RobotsRecord
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.crawl.robots import RobotsDesk
 from gossamer.messages import Due
@@ -36,15 +35,22 @@ class Recall:
     """Looks hosts and authorities up once, in the writer's thread; applies in the coordinator's."""
 
     def __init__(
-        self, settings: UrlServerSettings, owed: Collection[str], began: float, began_wall: float
+        self,
+        settings: UrlServerSettings,
+        owed: Collection[str],
+        began: float,
+        began_wall: float,
+        *,
+        owed_to_all: bool = False,
     ) -> None:
         self._gap = 1.0 / settings.host_per_second if settings.host_per_second else 0.0
         self._owed = frozenset(owed)
+        self._owed_to_all = owed_to_all
         self._began = began
         self._began_wall = began_wall
         self._seen: OrderedDict[str, None] = OrderedDict()
 
-    def read(self, catalog: SqliteCatalog, batch: Iterable[Due]) -> Recalled:
+    def read(self, catalog: Catalog, batch: Iterable[Due]) -> Recalled:
         """Return what is stored about the hosts of a batch that have not come up before."""
         recalled = Recalled([], [])
         for due in batch:
@@ -66,7 +72,7 @@ class Recall:
         wall = self._began_wall + (now - self._began)
         for clock in recalled.clocks:
             wait = max(clock.next_allowed_at, clock.parked_until) - wall
-            if clock.host in self._owed:
+            if self._owed_to_all or clock.host in self._owed:
                 interval = max(self._gap, clock.delay_seconds)
                 wait = max(wait, self._began + interval - now)
             if wait > 0 or clock.failures_in_a_row:

@@ -60,17 +60,7 @@ class RobotsDesk:
         need = self._out.pop(fetch.visit.trans_id, None)
         if need is None:
             return
-        # One byte more than is used, so that the URL server sees that there was more.
-        body = fetch.body[: self._max_bytes + 1]
-        answer = RobotsAnswer(
-            fetch.outcome,
-            fetch.status,
-            body,
-            fetch.header("location"),
-            fetch.sent_at,
-            fetch.retry_after_seconds,
-            fetch.detail,
-        )
+        answer = answer_of(fetch, self._max_bytes)
         rules = self._urlserver.robots_answer(need.authority, answer, now)
         if rules is not None:
             self._note(need.authority, answer, rules, now)
@@ -122,6 +112,20 @@ class RobotsDesk:
                 detail=rules.detail,
             )
         )
+
+
+def answer_of(fetch: Fetch, max_bytes: int) -> RobotsAnswer:
+    """Return what a fetch of a robots.txt tells, of which so many bytes are used."""
+    return RobotsAnswer(
+        fetch.outcome,
+        fetch.status,
+        # One byte more than is used shows that there was more.
+        fetch.body[: max_bytes + 1],
+        fetch.header("location"),
+        fetch.sent_at,
+        fetch.retry_after_seconds,
+        fetch.detail,
+    )
 
 
 def robots_spider_settings(settings: Settings) -> SpiderSettings:

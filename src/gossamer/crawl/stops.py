@@ -50,6 +50,10 @@ class Stops:
             "terminated", TERMINATED_CODE, "terminated; run the same command again to go on"
         )
 
+    def time_limit(self) -> None:
+        """The time that was given is over: stop in good order."""
+        self.requested = Stop("max_time", 0, "reached --max-time")
+
     def finished(self) -> Stop:
         """Nothing is left to do."""
         return Stop("finished", 0, "finished: nothing is left to do")

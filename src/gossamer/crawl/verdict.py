@@ -10,7 +10,11 @@ def verdict(findings: Findings, settings: UrlServerSettings, now: float) -> Verd
     """Return what the catalog is to remember of these findings; `now` is wall time."""
     outcome = findings.outcome
     wait = wait_before_try(
-        outcome, findings.tries, settings.retry_soon_seconds, settings.retry_back_off_seconds
+        outcome,
+        findings.tries,
+        settings.retry_soon_seconds,
+        settings.retry_back_off_seconds,
+        settings.max_tries,
     )
     if wait is None:
         return Verdict(findings, RULES[outcome].final, 0.0)

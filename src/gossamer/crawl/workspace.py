@@ -1,24 +1,37 @@
 """The workspace: the folder that holds all state of a crawl, and its locks.
 
-    W/catalog.db      what is known (SQLite)
-    W/archive/        what was fetched (WARC)
-    W/lock            held by the process that crawls; holds its process id
-    W/workers.lock    held, shared, by every worker
-    W/gossamer.toml   the settings of the last run, for people
+    W/catalog.db           what is known (SQLite)
+    W/archive/             what was fetched (WARC)
+    W/lock                 held by the process that crawls; shared by all others that write
+    W/url-server.lock      held by the URL server daemon
+    W/store-server.lock    held by the store server daemon
+    W/workers.lock         held, shared, by every worker that fetches
+    W/store-workers.lock   held, shared, by every worker of the store server
+    W/gossamer.toml        the settings of the last run, for people
 
-Two locks, because a worker may outlive its coordinator for a moment: a new coordinator waits
-until the last worker of the old one has gone, so that there are never two fleets on one site.
+So a crawl excludes everybody else, each daemon excludes a crawl and another of its kind, and
+`gossamer add` excludes only a crawl. Whoever holds `lock` or a daemon's lock writes its process id
+and role into it, for messages; what is left in a file that nobody holds means nothing.
+
+Workers have locks of their own because one may outlive its parent for a moment: the next parent
+waits until the last worker of the old one has gone, so that there are never two fleets on one
+site, nor two that write one archive.
 """
 
 import fcntl
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from gossamer.clock import Clock
 from gossamer.errors import WorkspaceError
 
+Role = Literal["crawl", "url-server", "store-server", "add"]
+
+_DAEMONS: Final[tuple[Role, ...]] = ("url-server", "store-server")
 _OLD_WORKERS_SECONDS: Final = 10.0
+_SIGNATURE_BYTES: Final = 64
 
 
 class Workspace:
@@ -29,8 +42,10 @@ class Workspace:
         self.catalog = directory / "catalog.db"
         self.archive = directory / "archive"
         self.workers_lock = directory / "workers.lock"
+        """What the workers of the role that was locked hold."""
         self.settings_file = directory / "gossamer.toml"
-        self._lock: int | None = None
+        self._held: list[int] = []
+        self._signed: list[int] = []
 
     def exists(self) -> bool:
         """Whether there is a workspace here."""
@@ -45,59 +60,77 @@ class Workspace:
             )
         return self
 
-    def lock(self, clock: Clock) -> None:
-        """Make the folder if need be and become the only process that crawls in it."""
+    def lock(self, clock: Clock, role: Role = "crawl") -> None:
+        """Make the folder if need be and become the only process that has this role in it."""
+        fetchers, storers = self.directory / "workers.lock", self.directory / "store-workers.lock"
+        self.workers_lock = storers if role == "store-server" else fetchers
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.archive.mkdir(mode=0o700, exist_ok=True)
-            self._lock = os.open(
-                self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-            )
+            self._hold(role)
+            if role in ("crawl", "url-server"):
+                _await_old_workers(fetchers, clock)
+            if role in ("crawl", "store-server"):
+                _await_old_workers(storers, clock)
         except OSError as error:
+            self.unlock()
             raise WorkspaceError(
                 f"cannot use {self.directory} as a workspace: {error.strerror}; "
                 "choose a folder that you may write to"
             ) from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(self._lock, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            os.close(self._lock)
-            self._lock = None
-            raise WorkspaceError(
-                f"workspace {self.directory} is in use by process {holder}; "
-                "wait for it or stop it, or choose another --dir"
-            ) from None
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
-        self._await_old_workers(clock)
+        except BaseException:
+            self.unlock()
+            raise
 
     def unlock(self) -> None:
         """Let others use the workspace."""
-        if self._lock is not None:
-            os.ftruncate(self._lock, 0)
-            os.close(self._lock)
-            self._lock = None
-
-    def _await_old_workers(self, clock: Clock) -> None:
-        handle = os.open(self.workers_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            give_up = clock.monotonic() + _OLD_WORKERS_SECONDS
-            while True:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    if clock.monotonic() >= give_up:
-                        self.unlock()
-                        raise WorkspaceError(
-                            f"workers of an earlier crawl in {self.directory} are still running; "
-                            "stop the processes that run gossamer.crawl.worker, then try again"
-                        ) from None
-                    clock.sleep(0.02)
-                else:
-                    return
-        finally:
+        for handle in self._signed:
+            os.ftruncate(handle, 0)
+        for handle in self._held:
             os.close(handle)
+        self._signed, self._held = [], []
+
+    def holders(self) -> list[str]:
+        """Return who crawls here or runs as a daemon, such as `process 12 (url-server)`."""
+        places: list[tuple[Path, Role]] = [(self._lock, "crawl")]
+        places += [(self._lock_of(role), role) for role in _DAEMONS]
+        return [_signature(place, role) for place, role in places if _is_held_alone(place)]
+
+    def _hold(self, role: Role) -> None:
+        if role == "crawl":
+            if not self._take(self._lock, role, fcntl.LOCK_EX):
+                # Nobody alone in it: somebody adds URLs, and is named in the lock itself.
+                raise self._in_use(self.holders() or [_signature(self._lock, "add")])
+            return
+        if not self._take(self._lock, role, fcntl.LOCK_SH):
+            raise self._in_use([_signature(self._lock, "crawl")])
+        if role in _DAEMONS and not self._take(self._lock_of(role), role, fcntl.LOCK_EX):
+            raise self._in_use([_signature(self._lock_of(role), role)])
+
+    def _take(self, place: Path, role: Role, kind: int) -> bool:
+        """Hold a lock until `unlock`; False if somebody is in the way."""
+        handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._held.append(handle)
+        if not _flock(handle, kind):
+            return False
+        if kind == fcntl.LOCK_EX or role == "add":
+            self._signed.append(handle)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"{os.getpid()} {role}\n".encode(), 0)
+        return True
+
+    @property
+    def _lock(self) -> Path:
+        return self.directory / "lock"
+
+    def _lock_of(self, role: Role) -> Path:
+        return self.directory / f"{role}.lock"
+
+    def _in_use(self, holders: Sequence[str]) -> WorkspaceError:
+        return WorkspaceError(
+            f"workspace {self.directory} is in use by {' and '.join(holders)}; "
+            "wait for it or stop it, or choose another --dir"
+        )
 
 
 def hold_as_worker(workers_lock: Path) -> int:
@@ -105,3 +138,50 @@ def hold_as_worker(workers_lock: Path) -> int:
     handle = os.open(workers_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(handle, fcntl.LOCK_SH)
     return handle
+
+
+def _await_old_workers(workers_lock: Path, clock: Clock) -> None:
+    handle = os.open(workers_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        give_up = clock.monotonic() + _OLD_WORKERS_SECONDS
+        while not _flock(handle, fcntl.LOCK_EX):
+            if clock.monotonic() >= give_up:
+                raise WorkspaceError(
+                    f"workers of an earlier crawl in {workers_lock.parent} are still running; "
+                    "stop the processes whose command line names a worker of gossamer, "
+                    "then try again"
+                )
+            clock.sleep(0.02)
+    finally:
+        os.close(handle)
+
+
+def _flock(handle: int, kind: int) -> bool:
+    """Take a lock if it is free."""
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_held_alone(place: Path) -> bool:
+    """Whether somebody holds a lock and shares it with nobody."""
+    try:
+        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _flock(handle, fcntl.LOCK_SH)
+    finally:
+        os.close(handle)
+
+
+def _signature(place: Path, role: Role) -> str:
+    """Return who signed a lock; `role` if the signature does not say."""
+    try:
+        with place.open("rb") as file:
+            words = file.read(_SIGNATURE_BYTES).decode("ascii", "replace").split()
+    except OSError:
+        words = []
+    return f"process {words[0] if words else 'unknown'} ({words[1] if len(words) > 1 else role})"

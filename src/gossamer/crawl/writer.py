@@ -11,18 +11,18 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import Catalog
 
 _Result = TypeVar("_Result")
 _Then = Callable[[Any], None]
 _Failed = Callable[[BaseException], None]
-_Job = tuple[Callable[[SqliteCatalog], Any], _Then, _Failed]
+_Job = tuple[Callable[[Catalog], Any], _Then, _Failed]
 
 
 class Writer:
     """Runs jobs on the catalog, one after the other."""
 
-    def __init__(self, catalog: SqliteCatalog, on_error: _Failed) -> None:
+    def __init__(self, catalog: Catalog, on_error: _Failed) -> None:
         self._catalog = catalog
         self._on_error = on_error
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -43,7 +43,7 @@ class Writer:
 
     def submit(
         self,
-        job: Callable[[SqliteCatalog], _Result],
+        job: Callable[[Catalog], _Result],
         then: Callable[[_Result], None] | None = None,
         failed: _Failed | None = None,
     ) -> None:

@@ -9,9 +9,9 @@ import argparse
 import json
 import re
 import sys
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, cast
@@ -141,6 +141,34 @@ def refetches(log: Log) -> dict[str, int]:
         request.url for request in log.requests if request.method == "GET" and not request.is_robots
     )
     return {url: count - 1 for url, count in counts.items() if count > 1}
+
+
+def unexcused_refetches(
+    log: Log, kills: Sequence[tuple[float, float]], most_each: int, server_lag: float = 0.5
+) -> list[str]:
+    """Return what was asked for again though no kill explains it.
+
+    `kills`: monotonic times just before and just after each. A kill may cost what was in flight: it
+    excuses `most_each` repetitions of URLs that were asked for before it and again after it. A busy
+    server may read a request only `server_lag` seconds after its sender was killed.
+    """
+    befores, afters = [before for before, _ in kills], [after for _, after in kills]
+    waiting: list[tuple[range, str]] = []
+    last_asked: dict[str, float] = {}
+    for request in log.requests:
+        if request.is_robots:
+            continue
+        start = request.start_ns / 1e9
+        if request.url in last_asked:
+            first = bisect_right(afters, last_asked[request.url] - server_lag)
+            waiting.append((range(first, bisect_left(befores, start)), request.url))
+        last_asked[request.url] = start
+    waiting.sort(key=lambda entry: (entry[0].stop, entry[0].start))
+    for kill in range(len(kills)):
+        excused = [entry for entry in waiting if kill in entry[0]][:most_each]
+        for entry in excused:
+            waiting.remove(entry)
+    return [url for _, url in waiting]
 
 
 def requests_in_flight_at(log: Log, seconds: float) -> list[Request]:

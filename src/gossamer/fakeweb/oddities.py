@@ -99,6 +99,13 @@ def _cookie(asked: Asked, _rest: str, _query: str) -> Reply:
     return _redirect(f"{ROOT}cookie", 302, ("Set-Cookie", "fakeweb=yes; Path=/~/"))
 
 
+def _cookie_loop(asked: Asked, _rest: str, _query: str) -> Reply:
+    """Set another cookie each time, and be content with none."""
+    number = asked.header("cookie").count("x") + 1
+    cookie = f"fakeweb={'x' * min(number, 100)}; Path=/~/"
+    return _redirect(f"{ROOT}cookie-loop", 302, ("Set-Cookie", cookie))
+
+
 def _meta_refresh(_asked: Asked, rest: str, _query: str) -> Reply:
     if rest == "target":
         return Reply(200, b"<title>Target</title><p>Arrived.")
@@ -163,6 +170,12 @@ _ODDITIES: Final[dict[str, tuple[str, str, str, _Answer]]] = {
     "status": ("status/503?retry_after=2", "any status, with any Retry-After", "http.5xx", _status),
     "etag": ("etag", "ETag and Last-Modified; answers conditional requests with 304", "ok", _etag),
     "cookie": ("cookie", "redirects to itself until its cookie comes back", "ok", _cookie),
+    "cookie-loop": (
+        "cookie-loop",
+        "redirects to itself with another cookie each time",
+        "redir.loop",
+        _cookie_loop,
+    ),
     "meta-refresh": (
         "meta-refresh",
         "a meta element leads to /~/meta-refresh/target",

@@ -7,6 +7,9 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 _ROOT: Final = "/~/trap/"
+_SPOKEN: Final = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "haven", "islet",
+    "juniper", "knoll", "lagoon", "meadow", "orchard", "pebble", "quarry", "river", "shore",
+    "thicket", "upland", "valley", "willow", "yarrow", "zephyr", "brook", "cliff")  # fmt: skip
 
 
 def trap_page(target: str) -> bytes | None:
@@ -75,6 +78,45 @@ def _maze(rest: str) -> bytes:
     return _html("Sorry, we could not find that page", links)
 
 
+def _echo(rest: str) -> bytes:
+    name = rest.strip("/").removesuffix(".html")
+    links = [(f"{_ROOT}echo/{word}.html", word) for word in _words(rest, 5)]
+    return _html(f"There is no page {name}", links)
+
+
+def _spoken(rest: str) -> bytes:
+    digests = _words(rest, 3 * 4)
+    spoken = [_SPOKEN[int(digest, 16) % len(_SPOKEN)] for digest in digests]
+    names = ["-".join(spoken[start : start + 3]) for start in range(0, len(spoken), 3)]
+    links = [(f"{_ROOT}spoken/{name}.html", name.replace("-", " ")) for name in names]
+    return _html("Did you mean one of these?", links)
+
+
+def _pager(rest: str) -> bytes:
+    digits = rest.rpartition("=")[2][:12]
+    page = int(digits) if digits.isascii() and digits.isdigit() else 1
+    links = [(f"{_ROOT}pager?page={page + step}", f"page {page + step}") for step in (1, 2, 10)]
+    return _html(f"Page {page}: no more entries", links)
+
+
+def _months(rest: str) -> bytes:
+    if rest.startswith("/"):
+        return _html("Nothing is planned on this day", [(f"{_ROOT}months?year=2026&month=1", "up")])
+    asked = dict(parse_qsl(rest.partition("?")[2]))
+    try:
+        first = date(int(asked["year"][:4]), int(asked["month"][:2]), 1)
+        near = [first - timedelta(days=1), first + timedelta(days=31)]
+    except (KeyError, ValueError, OverflowError):
+        first, near = date(2026, 1, 1), [date(2026, 2, 1)]
+    links = [
+        (f"{_ROOT}months?year={other.year}&month={other.month}", f"{other:%B %Y}") for other in near
+    ]
+    days = [first + timedelta(days=number) for number in range(28)]
+    links += [(f"{_ROOT}months/day?date={day}", f"{day.day}") for day in days]
+    links += [(f"{_ROOT}months/new?date={day}", "add an event") for day in days]
+    return _html(f"{first:%B %Y}", links)
+
+
 # Name -> where it begins, what it is, the page for the rest of the path.
 TRAPS: Final[dict[str, tuple[str, str, Callable[[str], bytes]]]] = {
     "calendar": ("calendar/2026/01/01", "a calendar without end, both ways", _calendar),
@@ -84,6 +126,10 @@ TRAPS: Final[dict[str, tuple[str, str, Callable[[str], bytes]]]] = {
     "repeat": ("repeat/", "relative links that repeat path segments", _repeat),
     "growing": ("growing?next=1", "a query that grows with each step", _growing),
     "maze": ("maze/start.html", "not-found pages that say 200 and link to more of them", _maze),
+    "echo": ("echo/start.html", "the same, and each repeats the name that was asked for", _echo),
+    "spoken": ("spoken/start.html", "the same, with names made of words", _spoken),
+    "pager": ("pager?page=1", "a list that goes on after its last entry", _pager),
+    "months": ("months?year=2026", "months of days, each day with a form", _months),
 }
 
 

@@ -1,17 +1,20 @@
 """What one visit adds to what is known: its result, and the URLs it leads to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import xxhash
+from msgspec.structs import replace
 
 from gossamer.config.handlers import HandlerSettings
 from gossamer.config.url import UrlSettings
+from gossamer.handlers.news import NewsDesk
 from gossamer.handlers.recent import Recent
-from gossamer.messages import Document, Fetch, Findings, Found, Kind, Page
+from gossamer.messages import Document, Fetch, Findings, Found, Kind, Link, News, Page
 from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
 from gossamer.url.canonical import Joiner, Target
-from gossamer.url.parts import port_of
+from gossamer.url.families import family_of
+from gossamer.url.parts import host_of, port_of
 from gossamer.url.scope import Scope
 from gossamer.url.traps import path_trap
 
@@ -39,6 +42,8 @@ class Finder:
         self._follow_assets = handler_settings.follow_assets
         self._follow_nofollow = handler_settings.follow_nofollow
         self._recent = Recent()
+        self._news_desk = NewsDesk(joiner)
+        self._on_probation = Recent(100_000)
 
     def findings(
         self,
@@ -52,7 +57,8 @@ class Finder:
         outcome, detail = fetch.outcome, fetch.detail
         found: list[Found] = []
         redirect_to = fetch.redirect_to
-        targets = b""
+        links: dict[bytes, Link] = {}
+        news = News.UNKNOWN
         if redirect_to is not None and outcome is Outcome.OK:
             outcome = self._redirect(fetch, redirect_to, found)
         if page is not None:
@@ -61,7 +67,9 @@ class Finder:
                 self._redirect(fetch, redirect_to, found)
             if page.outcome is not Outcome.OK and outcome is Outcome.OK:
                 outcome, detail = page.outcome, page.detail
-            targets = self._links(fetch, page, found)
+            links = self._links(fetch, page, found)
+            if fetch.visit.kind == _PAGE:
+                news, found = self._news(fetch, page, links, found)
         for url in extra_urls:
             self._offer(url, fetch.visit.depth + 1, Kind.PAGE, (), found)
         body = fetch.body
@@ -85,16 +93,18 @@ class Finder:
             title=page.title if page is not None else "",
             detail=detail[:_MAX_DETAIL],
             retry_after_seconds=fetch.retry_after_seconds,
-            targets=targets,
+            targets=b"".join(links),
             found=tuple(found),
             payload_digest=document.payload_digest,
             records=records,
+            news=int(news),
         )
 
     def forget(self, findings: Findings) -> None:
         """Take back what was reported in findings that could not be kept."""
         for found in findings.found:
             self._recent.forget(found.md5[:8])
+        self._news_desk.forget()
 
     def _redirect(self, fetch: Fetch, target_url: str, found: list[Found]) -> Outcome:
         """Offer a redirect's target, which meets scope, robots and politeness like any URL."""
@@ -104,13 +114,13 @@ class Finder:
         self._offer(target_url, visit.depth, Kind(visit.kind), (*visit.via, visit.url), found)
         return Outcome.REDIR_SCOPE if verdict is Outcome.POLICY_SCOPE else fetch.outcome
 
-    def _links(self, fetch: Fetch, page: Page, found: list[Found]) -> bytes:
-        """Offer what a page refers to; return the keys of its page links, for the link graph."""
+    def _links(self, fetch: Fetch, page: Page, found: list[Found]) -> dict[bytes, Link]:
+        """Offer what a page refers to; return its page links by their keys in the link graph."""
         targets = self._targets
         depth = fetch.visit.depth + 1
         by_key = {targets[link.url].key: link for link in page.links}
         if page.nofollow and not self._follow_nofollow:
-            return b"".join(by_key)
+            return by_key
         unseen = self._recent.unseen(set(by_key))
         # Most pages have nothing new, so most need not be looked through.
         for key, link in by_key.items() if unseen else ():
@@ -121,7 +131,32 @@ class Finder:
         if self._follow_assets:
             for link in page.assets:
                 self._offer(link.url, depth, Kind.ASSET, (), found)
-        return b"".join(by_key)
+        return by_key
+
+    def _news(
+        self, fetch: Fetch, page: Page, links: Mapping[bytes, Link], found: list[Found]
+    ) -> tuple[News, list[Found]]:
+        """Tell whether a page says anything new; where one leads that does not is on probation."""
+        url = fetch.visit.url
+        family = family_of(host_of(url), url)
+        if self._news_desk.has_news(family, fetch, page):
+            if not page.nofollow or self._follow_nofollow:
+                self._acquit(links, fetch.visit.depth + 1, found)
+            return News.SOME, found
+        marked = [replace(item, probation=family) if item.kind == _PAGE else item for item in found]
+        led_to = [item for item in marked if item.probation and item.state == _PENDING]
+        for item in led_to:
+            self._on_probation.add(item.md5[:8])
+        leads_on = any(family_of(item.host, item.url) != family for item in led_to)
+        return News.UNKNOWN if leads_on else News.NONE, marked
+
+    def _acquit(self, links: Mapping[bytes, Link], depth: int, found: list[Found]) -> None:
+        """Report links again that were on probation: a page with something to say has them too."""
+        for key in self._on_probation.seen(links.keys()):
+            link = links[key]
+            if self._follow_nofollow or not link.nofollow:
+                self._on_probation.forget(key)
+                self._report(self._targets[link.url], depth, _PAGE, (), found)
 
     def _offer(
         self, url: str, depth: int, kind: Kind, via: tuple[str, ...], found: list[Found]
@@ -136,14 +171,15 @@ class Finder:
         """Put a URL that was not reported lately among the findings."""
         url, host = target.url, target.host
         self._recent.add(target.key)
+        detail = ""
         verdict = self._scope.verdict(url, host, depth)
-        if verdict is None and path_trap(url, self._url_settings) is not None:
-            verdict = Outcome.POLICY_TRAP
+        if verdict is None and (trap := path_trap(url, self._url_settings)) is not None:
+            verdict, detail = Outcome.POLICY_TRAP, trap
         if verdict is None and port_refusal(port_of(url), self._allowed_ports) is not None:
             verdict = Outcome.POLICY_PORT
         state = _PENDING if verdict is None else _EXCLUDED
         outcome = None if verdict is None else int(verdict)
-        found.append(Found(url, target.md5, host, depth, kind, state, outcome, via))
+        found.append(Found(url, target.md5, host, depth, kind, state, outcome, via, "", detail))
 
 
 def _content_type(fetch: Fetch) -> str:

@@ -1,5 +1,7 @@
 """A bounded memory of what was reported lately, so that it is not reported again and again."""
 
+from collections.abc import Collection
+
 
 class Recent:
     """Remembers at least the last `limit / 2` keys and at most `limit`.
@@ -30,6 +32,12 @@ class Recent:
         """Return those of the keys that are not remembered."""
         keys = keys - self._young
         return keys - self._old if self._old and keys else keys
+
+    def seen(self, keys: Collection[bytes]) -> set[bytes]:
+        """Return those of the keys that are remembered."""
+        if not self._young and not self._old:
+            return set()
+        return self._young.intersection(keys) | self._old.intersection(keys)
 
     def forget(self, key: bytes) -> None:
         """Forget one key, so that it will be reported again."""

@@ -90,6 +90,31 @@ class VisitedPage:
         return {kind: tuple(urls) for kind, urls in by_kind.items()}
 
     @property
+    def canonical(self) -> str | None:
+        """The URL that the page names as its own (rel=canonical)."""
+        return self._page.canonical
+
+    @property
+    def description(self) -> str | None:
+        """The meta description; None if there is none."""
+        return self._page.description
+
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """The same page in other languages: language (hreflang) -> URL."""
+        return dict(self._page.languages)
+
+    @property
+    def noindex(self) -> bool:
+        """Whether the page asks not to be indexed (robots meta element or X-Robots-Tag)."""
+        return self._page.noindex
+
+    @property
+    def nofollow(self) -> bool:
+        """Whether the page asks that its links are not followed."""
+        return self._page.nofollow
+
+    @property
     def fetched_at(self) -> float:
         """When the fetch began, in seconds since 1970 (UTC)."""
         return self._document.fetch.fetched_at

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from gossamer.url.header import reference_in_header
+
 AGENT_NAME: Final = "gossamer"
 IMMEDIATE_SECONDS: Final = 10.0
 """A refresh within this time is a redirect; a slower one is a link (S4.23)."""
@@ -71,6 +73,11 @@ def refresh_in(content: str) -> Refresh | None:
         rest = rest[1:].partition(rest[0])[0]
     rest = rest.strip("\t\n\f\r ")
     return Refresh(float(found[1] or 0), rest) if rest else None
+
+
+def refresh_in_header(value: str) -> Refresh | None:
+    """Return delay and reference of a Refresh header, which may be raw UTF-8."""
+    return refresh_in(reference_in_header(value))
 
 
 def _words_for_us(value: str) -> set[str]:

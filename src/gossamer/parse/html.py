@@ -22,6 +22,7 @@ from gossamer.parse.directives import (
     Refresh,
     Robots,
     refresh_in,
+    refresh_in_header,
     robots_in_meta,
 )
 from gossamer.parse.flood import cut_flood
@@ -30,11 +31,14 @@ from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 
 MAX_TITLE: Final = 512
+MAX_DESCRIPTION: Final = 1_024
 # Places mostly repeat each other; a page that has so many more than links is hostile.
 _PLACES_PER_LINK: Final = 4
 _TITLE_LOOKED_AT: Final = 8_192
 _ROBOTS_NAMES: Final = frozenset(("robots", AGENT_NAME))
-_METAS: Final = f"meta:is([name=robots i], [name={AGENT_NAME} i], [http-equiv=refresh i])"
+_METAS: Final = (
+    f"meta:is([name=robots i], [name={AGENT_NAME} i], [name=description i], [http-equiv=refresh i])"
+)
 _PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [xlink\:href])"
 
 
@@ -90,6 +94,7 @@ class _Reader:
             obey_nofollow=settings.obey_robots_meta,
         )
         self._refresh: str | None = None
+        self._description: str | None = None
 
     def page(self, refresh_header: str) -> Page:
         """Return the page; the tree is used up."""
@@ -98,7 +103,7 @@ class _Reader:
         hrefs = cast("list[str]", tree.xpath("//a/@href"))
         unseen = tree.select("script") + tree.select("style")
         if refresh_header:
-            self._send_on(refresh_in(refresh_header), immediately=True)
+            self._send_on(refresh_in_header(refresh_header), immediately=True)
         robots = self._read_metas()
         self._read_rare_places()
         self._read_styles(unseen)
@@ -113,6 +118,8 @@ class _Reader:
             links=links,
             assets=assets,
             canonical=next((link.url for link in links if link.kind == "canonical"), None),
+            description=self._description,
+            languages=references.languages(),
             refresh=self._refresh,
             nofollow=robots.nofollow and settings.obey_robots_meta,
             noindex=robots.noindex,
@@ -136,11 +143,16 @@ class _Reader:
         return ""
 
     def _read_metas(self) -> Robots:
-        """Read the meta elements: what they ask of robots, and a refresh."""
+        """Read the meta elements: what they ask of robots, the description, a refresh."""
         robots: list[str] = []
         for element in self._tree.select(_METAS):
-            if text_of(element, "name").lower() in _ROBOTS_NAMES:
+            name = text_of(element, "name").lower()
+            if name in _ROBOTS_NAMES:
                 robots.append(text_of(element, "content"))
+            elif name == "description":
+                if self._description is None:
+                    words = text_of(element, "content")[:_TITLE_LOOKED_AT].split()
+                    self._description = " ".join(words)[:MAX_DESCRIPTION]
             else:
                 # Inside noscript it is for readers without script, who often get less.
                 hidden = getattr(element.parent, "tag", "") == "noscript"

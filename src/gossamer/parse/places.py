@@ -103,6 +103,9 @@ _FEED_TYPES: Final = frozenset(
 )
 # How far above a button its form is looked for: the climb must not cost more than the page.
 _FORM_HEIGHT: Final = 32
+_MAX_LANGUAGE: Final = 64
+# Without this type a link with rel=search leads to a page for people.
+_OPEN_SEARCH: Final = "application/opensearchdescription+xml"
 _MEDIA: Final = {"image": "img", "video": "video", "audio": "audio"}
 
 
@@ -135,9 +138,16 @@ def _add_link_element(references: References, element: Element, reference: str) 
     for word in words:
         if word in _LINK_RELS:
             kind = _LINK_RELS[word]
-            if kind == "alternate" and text_of(element, "type").strip().lower() in _FEED_TYPES:
-                kind = "feed"
+            if kind == "alternate":
+                if text_of(element, "type").strip().lower() in _FEED_TYPES:
+                    kind = "feed"
+                language = text_of(element, "hreflang").strip().lower()[:_MAX_LANGUAGE]
+                if language:
+                    references.add_language(language, reference)
             references.add_link(reference, kind)
+            return
+        if word == "search" and text_of(element, "type").strip().lower() != _OPEN_SEARCH:
+            references.add_link(reference, "search")
             return
         if word in _ASSET_RELS:
             references.add_asset(reference, _ASSET_RELS[word])

@@ -8,6 +8,8 @@ from gossamer.messages import Link
 
 # No canonical URL may be longer (`[url] max_bytes`), so a longer reference is not even joined.
 MAX_REFERENCE: Final = 65_535
+# Of one page; there are fewer than 200 languages that have a code of two letters.
+MAX_LANGUAGES: Final = 1_000
 # A reference that is only a fragment names this page; the other schemes never name a page.
 _NOT_ELSEWHERE: Final = ("#", "data:", "javascript:", "mailto:", "tel:", "about:", "blob:")
 
@@ -32,6 +34,7 @@ class References:
         "_base",
         "_joiner",
         "_joins_left",
+        "_languages",
         "_limit",
         "_links",
         "_obeys",
@@ -50,6 +53,7 @@ class References:
         self._links: dict[str, dict[str, bool]] = {}
         self._assets: dict[str, dict[str, bool]] = {}
         self._resolved: dict[tuple[str, str], str | None] = {}
+        self._languages: dict[str, str] = {}
         self.dropped = 0
         """How many distinct references were over the limit."""
 
@@ -75,6 +79,17 @@ class References:
             if base is not None:
                 href = self._join(base, href) or ""
             self._assets.setdefault(kind, {})[href.partition("#")[0]] = False
+
+    def add_language(self, language: str, href: str) -> None:
+        """Note where the same page is in another language; of each language the first counts."""
+        if len(self._languages) < MAX_LANGUAGES and language not in self._languages:
+            url = self.resolve(href)
+            if url is not None:
+                self._languages[language] = url
+
+    def languages(self) -> tuple[tuple[str, str], ...]:
+        """Return language and URL of each page in another language."""
+        return tuple(self._languages.items())
 
     def resolve(self, href: str) -> str | None:
         """Return the URL of a reference without adding it."""

@@ -8,4 +8,5 @@ schedules, resolves a name, follows a redirect, or writes anything to disk.
 `loop.py` (libcurl's multi interface on an epoll of our own) and held to its deadlines by
 `deadlines.py`. What the server says is taken in by `reception.py`, understood by `head.py` and
 `decode.py`, and judged by `classify.py` and `redirect.py`; these four and the deadlines are pure.
+All that is kept from one visit to the next are connections and, for one request, `cookies.py`.
 """

@@ -85,6 +85,8 @@ class Facts(Struct, gc=False):
     """The request went out."""
     is_cut: bool = False
     """More of the body was there than is wanted."""
+    is_whole: bool = False
+    """All the bytes that the head announced have come, whatever befell the connection then."""
     decoded: Decoded | None = None
     flags: tuple[str, ...] = ()
     """What was noticed before the head was read."""
@@ -105,7 +107,7 @@ def judge(facts: Facts) -> Verdict:
         return Verdict(facts.stopped, facts.stopped_detail, head.flags)
     if head.fault is not None:
         return Verdict(head.fault, head.detail, head.flags)
-    if facts.code and not facts.is_cut:
+    if facts.code and not facts.is_cut and not facts.is_whole:
         return _judge_error(facts)
     if not head.complete:
         return Verdict(Outcome.NET_CLOSED_EARLY, "connection closed before the header was complete")
@@ -183,9 +185,13 @@ def _has_unknown_length(head: Head) -> bool:
 def _judge_error(facts: Facts) -> Verdict:
     outcome = _class_of_error(facts)
     flags = facts.head.flags
+    detail = facts.message or f"libcurl error {facts.code}"
     if outcome is Outcome.STORE_FAILED:
         flags = (*flags, OUT_OF_SOCKETS)
-    return Verdict(outcome, facts.message or f"libcurl error {facts.code}", flags)
+    elif outcome is Outcome.PROTO_NOT_HTTP:
+        # libcurl has other words for it on a connection that was used before.
+        detail = "what came back is not HTTP"
+    return Verdict(outcome, detail, flags)
 
 
 def _class_of_error(facts: Facts) -> Outcome:
@@ -279,7 +285,8 @@ _MESSAGES: Final[dict[int, tuple[tuple[str, Outcome], ...]]] = {
         ("rotocol", Outcome.REDIR_SCHEME),
     ),
     CurlError.WEIRD_SERVER_REPLY: (
-        ("status line", Outcome.PROTO_STATUS),
+        # No status line at all; one that is there but wrong is a "subversion" to libcurl.
+        ("status line", Outcome.PROTO_NOT_HTTP),
         ("ersion", Outcome.PROTO_VERSION),
         ("Content-Length", Outcome.PROTO_FRAMING),
         ("Multiple Location", Outcome.REDIR_BAD),

@@ -12,6 +12,7 @@ Ended = tuple[pycurl.Curl, int, str]
 """A handle whose transfer is over, libcurl's error code (0 is success) and its words."""
 
 _READ: Final = select.POLLIN
+_GONE: Final = getattr(select, "POLLRDHUP", 0)
 _MASKS: Final = {
     pycurl.POLL_IN: select.POLLIN,
     pycurl.POLL_OUT: select.POLLOUT,
@@ -73,10 +74,26 @@ class Loop:
         self._multi.remove_handle(handle)
         self._added -= 1
 
-    def watch(self, fd: int, callback: Callable[[], None]) -> None:
-        """Call back when the descriptor can be read."""
+    def watch(
+        self,
+        fd: int,
+        callback: Callable[[], None],
+        *,
+        reading: bool = True,
+        writing: bool = False,
+    ) -> None:
+        """Call back when the descriptor can be read, or written, or its peer is gone.
+
+        Calling it again changes what is watched for. A peer that is gone is told also when
+        neither is asked for.
+        """
+        mask = _GONE | (reading and select.POLLIN) | (writing and select.POLLOUT)
+        known = fd in self._watched
         self._watched[fd] = callback
-        self._poller.register(fd, _READ)
+        if known:
+            self._poller.modify(fd, mask)
+        else:
+            self._poller.register(fd, mask)
 
     def unwatch(self, fd: int) -> None:
         """Watch a descriptor no more; call it before the descriptor is closed."""

@@ -8,6 +8,7 @@ import ada_url
 from gossamer.config.spider import SpiderSettings
 from gossamer.outcomes import Outcome
 from gossamer.url.canonical import canonicalize
+from gossamer.url.header import reference_in_header
 
 REDIRECT_STATUSES: Final = frozenset((301, 302, 303, 307, 308))
 
@@ -49,8 +50,7 @@ def _judge(
     if len(location) > settings.max_url_bytes:
         return Outcome.REDIR_BAD, None, f"Location of {len(location)} bytes"
     try:
-        # Servers that send raw UTF-8 mean it as such: header values were read as Latin-1.
-        joined = ada_url.join_url(url, _as_text(location))
+        joined = ada_url.join_url(url, reference_in_header(location))
     except ValueError:
         return Outcome.REDIR_BAD, None, f"Location cannot be understood: {location[:200]!r}"
     if not joined.startswith(("http://", "https://")):
@@ -68,10 +68,3 @@ def _judge(
             f"chain of more than {settings.max_redirects} redirects",
         )
     return Outcome.OK, target, ""
-
-
-def _as_text(value: str) -> str:
-    try:
-        return value.encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        return value

@@ -6,6 +6,7 @@ from gossamer.config.spider import SpiderSettings
 from gossamer.errors import ConfigError
 from gossamer.messages import Visit
 from gossamer.spider.decode import ACCEPT_ENCODING
+from gossamer.url.parts import host_of
 
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 # libcurl writes these itself; a second one would make the request ambiguous.
@@ -22,10 +23,16 @@ class RequestForm:
             "accept": ("Accept", _ACCEPT),
             "accept-encoding": ("Accept-Encoding", ACCEPT_ENCODING),
         }
+        plain = dict(fields)
         for name, value in settings.headers.items():
             _check_header(name, value)
             fields[name.lower()] = (name, value)
-        self.lines = [f"{name}: {value}" for name, value in fields.values()]
+        self._named_lines = [f"{name}: {value}" for name, value in fields.values()]
+        self._named_hosts = frozenset(settings.header_hosts)
+        # What is meant for some hosts only may be secret: other hosts and the archive never see it.
+        shown = plain if self._named_hosts else fields
+        self.lines = [f"{name}: {value}" for name, value in shown.values()]
+        self.has_cookie = "cookie" in fields
         self._user_agent = settings.user_agent
         if not _is_clean(settings.user_agent):
             raise ConfigError(
@@ -33,6 +40,12 @@ class RequestForm:
                 "use printable ASCII characters"
             )
         self._end = self._make_end(self.lines)
+
+    def lines_for(self, url: str) -> list[str] | None:
+        """Return the header lines for a host that has its own; None for all others."""
+        if self._named_hosts and host_of(url) in self._named_hosts:
+            return self._named_lines
+        return None
 
     def conditions(self, visit: Visit) -> list[str]:
         """Return the header lines that make the request conditional; none if nothing is known."""
@@ -43,15 +56,14 @@ class RequestForm:
             lines.append(f"If-Modified-Since: {visit.last_modified}")
         return lines
 
-    def head(self, url: str, conditions: list[str], version: str) -> bytes:
+    def head(self, url: str, more: list[str], version: str, method: str = "GET") -> bytes:
         """Return the request head as it goes out (for HTTP/2: as HTTP/1.1 would write it)."""
-        end = self._make_end(self.lines + conditions) if conditions else self._end
+        end = self._make_end(self.lines + more) if more else self._end
         start = url.index("://") + 3
         slash = url.index("/", start)
         spoken = "2" if version == "2" else "1.1"
-        return f"GET {url[slash:]} HTTP/{spoken}\r\nHost: {url[start:slash]}\r\n{end}".encode(
-            "latin-1"
-        )
+        first = f"{method} {url[slash:]} HTTP/{spoken}\r\nHost: {url[start:slash]}\r\n"
+        return (first + end).encode("latin-1")
 
     def _make_end(self, lines: list[str]) -> str:
         return "\r\n".join((f"User-Agent: {self._user_agent}", *lines, "", ""))

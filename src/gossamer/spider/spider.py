@@ -9,6 +9,7 @@ back by it.
 
 import resource
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import pycurl  # noqa: TC002 - types of this file are read at run time, too
@@ -99,9 +100,19 @@ class Spider:
         finished, self._finished = self._finished, []
         return finished
 
-    def watch(self, fd: int, callback: Callable[[], None]) -> None:
-        """Call back when a descriptor of the caller's can be read; `poll` returns after it."""
-        self._loop.watch(fd, callback)
+    def watch(
+        self,
+        fd: int,
+        callback: Callable[[], None],
+        *,
+        reading: bool = True,
+        writing: bool = False,
+    ) -> None:
+        """Call back when a descriptor of the caller's can be read or written, or its peer is gone.
+
+        `poll` returns after it. Calling it again changes what is watched for.
+        """
+        self._loop.watch(fd, callback, reading=reading, writing=writing)
 
     def unwatch(self, fd: int) -> None:
         """Watch a descriptor no more; call it before the descriptor is closed."""
@@ -125,8 +136,10 @@ class Spider:
         """Replace the address policy, for connections made from now on."""
         self._shared.policy = policy
 
-    def cancel(self) -> list[Visit]:
-        """Stop everything now; returns the visits that were open."""
+    def cancel(self, trans_ids: AbstractSet[int] | None = None) -> list[Visit]:
+        """Stop these now, or everything; returns the visits that were open."""
+        if trans_ids is not None:
+            return self._cancel_some(trans_ids)
         visits = []
         for transfer in self._open.values():
             visits.append(transfer.visit)
@@ -147,6 +160,18 @@ class Spider:
             transfer.handle.close()
         self._spare.clear()
         self._trust.close()
+
+    def _cancel_some(self, trans_ids: AbstractSet[int]) -> list[Visit]:
+        chosen = [each for each in self._open.values() if each.visit.trans_id in trans_ids]
+        visits = [transfer.visit for transfer in chosen]
+        for transfer in chosen:
+            del self._open[transfer.handle]
+            self._put_back(transfer)
+        self._sent = [each for each in self._sent if each[0] not in trans_ids]
+        self._due_reports = [each for each in self._due_reports if each not in trans_ids]
+        visits.extend(each.visit for each in self._finished if each.visit.trans_id in trans_ids)
+        self._finished = [each for each in self._finished if each.visit.trans_id not in trans_ids]
+        return visits
 
     def _refusal(self, visit: Visit) -> tuple[Outcome, str] | None:
         url = visit.url

@@ -5,13 +5,14 @@ from errno import EMFILE
 from typing import Any, Final
 
 import pycurl
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gossamer.clock import Clock
 from gossamer.config.spider import SpiderSettings
-from gossamer.messages import Fetch, Visit
+from gossamer.messages import Fetch, Kind, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
+from gossamer.spider.cookies import Cookies
 from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look
 from gossamer.spider.decode import Decoded
 from gossamer.spider.gate import Gate
@@ -43,6 +44,7 @@ class Surroundings(Struct):
     on_sent: Callable[[int, float], None]
     on_new_socket: Callable[[int], None]
     gate: Gate
+    cookies: Cookies = field(default_factory=Cookies)
 
 
 class Transfer:
@@ -50,12 +52,13 @@ class Transfer:
 
     __slots__ = (
         "_address",
-        "_conditions",
         "_connecting",
         "_error_number",
-        "_had_conditions",
+        "_had_more",
+        "_heads_only",
         "_is_reported",
         "_mended",
+        "_more",
         "_reception",
         "_relay",
         "_sent_at",
@@ -78,8 +81,10 @@ class Transfer:
         self._shared = shared
         self._reception = Reception(shared.settings)
         self._address = ""
-        self._conditions: list[str] = []
-        self._had_conditions = False
+        # Header lines of this request beside those that all have; conditions come first.
+        self._more: list[str] = []
+        self._had_more = False
+        self._heads_only = False
         self.gate_descriptor = -1
         self.gate_peeked = 0
         self._relay: Relay | None = None
@@ -104,10 +109,20 @@ class Transfer:
             # Any host, any port: all go to this address, at the port of the URL.
             handle.setopt(pycurl.CONNECT_TO, [f"::{target}:"])
         if visit.etag is not None or visit.last_modified is not None:
-            self._conditions = self._shared.form.conditions(visit)
-        if self._conditions or self._had_conditions:
-            self._had_conditions = bool(self._conditions)
-            handle.setopt(pycurl.HTTPHEADER, self._shared.form.lines + self._conditions)
+            self._more = self._shared.form.conditions(visit)
+        if visit.tries and self._shared.cookies:
+            cookie = self._shared.cookies.take(visit.url)
+            if cookie:
+                self._more.append(f"Cookie: {cookie}")
+        if (visit.kind == Kind.CHECK) is not self._heads_only:
+            self._heads_only = not self._heads_only
+            handle.setopt(pycurl.NOBODY, int(self._heads_only))
+            if not self._heads_only:
+                handle.setopt(pycurl.HTTPGET, 1)
+        own = self._shared.form.lines_for(visit.url)
+        if self._more or self._had_more or own is not None:
+            self._had_more = bool(self._more) or own is not None
+            handle.setopt(pycurl.HTTPHEADER, (own or self._shared.form.lines) + self._more)
 
     def check(self, now: float) -> Overdue | Look:
         """Look whether a deadline has passed."""
@@ -143,6 +158,8 @@ class Transfer:
             outcome, target, detail = redirect(
                 head.status, head.headers, visit.url, visit.via, shared.settings
             )
+            if outcome is Outcome.REDIR_LOOP and not shared.form.has_cookie:
+                shared.cookies.keep(visit, head.headers, self._wall)
         if self._is_doubtful(head):
             spoil(handle.getinfo(pycurl.ACTIVESOCKET))
         fetch = Fetch(
@@ -165,7 +182,8 @@ class Transfer:
             if not self._is_reported and visit.report_start:
                 self.note_sent()
             fetch.sent_at = self._sent_at
-            fetch.request_head = shared.form.head(visit.url, self._conditions, head.version)
+            method = "HEAD" if self._heads_only else "GET"
+            fetch.request_head = shared.form.head(visit.url, self._more, head.version, method)
         if head.retry_after is not None:
             fetch.retry_after_seconds = retry_after_seconds(head.retry_after, shared.clock.time())
         return fetch
@@ -174,7 +192,7 @@ class Transfer:
         """Forget the visit; only once the loop has let go of the handle, which may still speak."""
         self._shared.gate.leave(self)
         self._reception.clear()
-        self._conditions = []
+        self._more = []
         self._connecting = -1
         self._error_number = 0
         self.secure = False
@@ -229,7 +247,7 @@ class Transfer:
             head=head,
             stopped=self._reception.stopped,
             stopped_detail=self._reception.stopped_detail,
-            conditional=bool(self._conditions),
+            conditional=bool(self._more) and self._more[0].startswith("If-"),
             secure=self.secure,
             verified=self._shared.settings.verify_tls,
             is_cut=self._reception.is_cut,
@@ -245,6 +263,7 @@ class Transfer:
             facts.error_number = seen or self.handle.getinfo(pycurl.OS_ERRNO)
             facts.connected = bool(self.handle.getinfo(pycurl.CONNECT_TIME))
             facts.requested = is_sent
+            facts.is_whole = head.complete and head.content_length == self._reception.received
         return judge(facts)
 
     def _is_doubtful(self, head: Head) -> bool:
@@ -269,6 +288,9 @@ class Transfer:
         if self._relay is not None:
             return self._relay.received
         counted = reception.received + sum(map(len, reception.lines))
+        if self.secure and reception.head().complete:
+            # The socket counts records, and with HTTP/2 those of other responses, too.
+            return counted
         return max(counted, bytes_received(self.handle.getinfo(pycurl.ACTIVESOCKET)))
 
     def _configure(self, handle: pycurl.Curl) -> None:

@@ -21,7 +21,7 @@ from gossamer.messages import Pointer
 from gossamer.store.heads import media_type_of, split_block, status_of
 from gossamer.store.members import Member, members, record_of
 from gossamer.store.names import archive_files, final_name, open_archive
-from gossamer.store.reading import moment_of
+from gossamer.store.reading import PAYLOAD_TYPES, moment_of
 from gossamer.store.surt import surt_key
 
 _BATCH_LINES: Final = 100_000
@@ -35,6 +35,7 @@ class Row(Struct, frozen=True):
     mime: str
     """Empty when the response names none."""
     status: int
+    """0 when it is not known, as that of a document that came without its HTTP head."""
     digest: str
     pointer: Pointer
     revisit: bool = False
@@ -90,7 +91,7 @@ def _line(row: Row) -> bytes:
     fields = _Fields(
         url=row.url,
         mime="warc/revisit" if row.revisit else row.mime or "unk",
-        status=str(row.status),
+        status=str(row.status or "-"),
         digest=row.digest or "-",
         length=str(row.pointer.length),
         offset=str(row.pointer.offset),
@@ -107,13 +108,14 @@ def _row(name: str, member: Member) -> Row | None:
     except StoreError:
         return None
     kind = record.header("warc-type")
-    if kind not in ("response", "revisit"):
+    if kind not in (*PAYLOAD_TYPES, "revisit"):
         return None
-    head, _ = split_block(record.block)
+    is_resource = kind == "resource"
+    head = b"" if is_resource else split_block(record.block)[0]
     return Row(
         url=record.header("warc-target-uri"),
         fetched_at=moment_of(record.header("warc-date")),
-        mime=media_type_of(head),
+        mime=record.header("content-type") if is_resource else media_type_of(head),
         status=status_of(head),
         digest=record.header("warc-payload-digest"),
         pointer=Pointer(name, member.offset, member.length),

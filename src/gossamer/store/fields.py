@@ -68,6 +68,9 @@ def metadata_block(fetch: Fetch, parent: str | None) -> bytes:
         f"outcome: {name_of(fetch.outcome)}\r\nfetchTimeMs: {fetch.milliseconds}\r\n"
         f"docId: {visit.doc_id}\r\ndepth: {visit.depth}\r\ntries: {visit.tries}\r\n"
     )
+    if fetch.status and not fetch.head:
+        # Elsewhere the response itself says it.
+        text += f"status: {fetch.status}\r\n"
     if parent:
         text += f"via: {one_line(parent)}\r\n"
     for url in visit.via[:_MAX_CHAIN]:

@@ -41,7 +41,7 @@ class MemoryStore:
             url=target_uri(fetch.visit.url).decode(),
             fetched_at=fetch.fetched_at,
             request_head=ended_head(fetch.request_head) if request else b"",
-            head=stored_head(fetch.head, len(fetch.raw)),
+            head=stored_head(fetch.head, len(fetch.raw)) if fetch.head else b"",
             raw=None if profile else fetch.raw,
             payload_digest=digest,
             revisit_of=(known or Known("", 0.0, "")) if profile else None,

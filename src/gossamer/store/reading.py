@@ -14,6 +14,8 @@ from gossamer.store.store import Known, StoredDocument, payload_digest
 
 # The payload of a repetition is one step away; a chain can only come from a catalog that is wrong.
 _MAX_STEPS: Final = 4
+PAYLOAD_TYPES: Final = ("response", "resource")
+"""Types of records that hold a payload themselves."""
 _FIELD: Final = re.compile(r"([^:\r\n]+): ([^\r\n]*)\r\n")
 
 
@@ -42,8 +44,9 @@ def fields_of(block: bytes) -> tuple[tuple[str, str], ...]:
 
 
 def verified_payload(record: Record) -> tuple[bytes, bytes]:
-    """Split a response into head and payload; a StoreError says that the digest is another."""
-    head, raw = split_block(record.block)
+    """Give head and payload of a response or resource (no head); StoreError: another digest."""
+    is_resource = record.header("warc-type") == "resource"
+    head, raw = (b"", record.block) if is_resource else split_block(record.block)
     expected = record.header("warc-payload-digest")
     if expected and payload_digest(raw) != expected:
         raise StoreError(f"payload of {record.header('warc-target-uri')} does not match {expected}")
@@ -63,7 +66,7 @@ def _document(folder: Path, file: BinaryIO, pointer: Pointer) -> StoredDocument:
             payload_digest=record.header("warc-payload-digest"),
             pointer=place,
         )
-    elif record.header("warc-type") == "response":
+    elif record.header("warc-type") in PAYLOAD_TYPES:
         head, raw = verified_payload(record)
     else:
         raise StoreError("the record there is not a document")
@@ -119,7 +122,7 @@ def _referred_payload(folder: Path, record: Record) -> tuple[bytes | None, Point
         with open_archive(folder, name) as file:
             member = member_at(file, int(offset))
         record = record_of(member.data)
-        if record.header("warc-type") == "response":
+        if record.header("warc-type") in PAYLOAD_TYPES:
             if record.header("warc-payload-digest") != expected:
                 raise StoreError(f"{name} at byte {offset} does not hold the payload {expected}")
             return verified_payload(record)[1], Pointer(name, member.offset, member.length)

@@ -1,7 +1,8 @@
 """How a fetch is written as WARC 1.1 records (ISO 28500:2017), one gzip member each. No I/O.
 
-Order of a group: response (or revisit), request, metadata; the latter two name the first in
-WARC-Concurrent-To. The pointer of a document is that of the first.
+Order of a group: response (or revisit, or resource when only the document is known), request,
+metadata; the latter two name the first in WARC-Concurrent-To. The pointer of a document is that of
+the first.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from gossamer.config.store import StoreSettings
 from gossamer.messages import Fetch
+from gossamer.parse.sniff import content_type_of
 from gossamer.store.base32 import base32
 from gossamer.store.fields import (
     TRUNCATED,
@@ -71,7 +73,9 @@ class RecordWriter:
         digest, profile = classify(fetch, known, settings, digest)
         identity = self._ids.new()
         shared = shared_headers(fetch)
-        if profile is None:
+        if not fetch.head:
+            first = self._resource(fetch, _START % (b"resource", identity) + shared, digest)
+        elif profile is None:
             first = self._response(fetch, _START % (b"response", identity) + shared, digest)
         else:
             own = _START % (b"revisit", identity) + shared + _reference(profile, digest, known)
@@ -106,6 +110,14 @@ class RecordWriter:
             own += b"WARC-Block-Digest: sha1:%b\r\n" % base32(whole.digest())
         framing = _HTTP_RESPONSE % (len(head) + len(raw))
         data = b"".join((headers, own, framing, head, raw, b"\r\n\r\n"))
+        return _member(data, self._settings.compression_level)
+
+    def _resource(self, fetch: Fetch, headers: bytes, digest: str) -> bytes:
+        """A document without its HTTP head: the block is the payload, its type is a guess."""
+        own = b"WARC-Payload-Digest: %b\r\nWARC-Block-Digest: %b\r\n" % ((digest.encode(),) * 2)
+        media_type = content_type_of("", fetch.raw).encode()
+        framing = b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n" % (media_type, len(fetch.raw))
+        data = b"".join((headers, own, _oddities(fetch), framing, fetch.raw, b"\r\n\r\n"))
         return _member(data, self._settings.compression_level)
 
     def _revisit(self, fetch: Fetch, headers: bytes) -> bytes:

@@ -21,8 +21,11 @@ def classify(
 ) -> tuple[str, Profile | None]:
     """Return the digest of the payload that a fetch stands for, and how it repeats it, if so.
 
-    `digest` is that of the raw body, from a caller who has computed it already.
+    `digest` is that of the raw body, from a caller who has computed it already. A document that
+    came without a head is never a repetition: there would be nothing left to write down.
     """
+    if fetch.raw and not fetch.head:
+        return digest or payload_digest(fetch.raw), None
     if not fetch.head.strip(BLANK_BYTES):
         raise StoreError(f"nothing to store for {fetch.visit.url}: there was no response")
     if fetch.status == 304:

@@ -46,7 +46,7 @@ class StoredDocument(Struct, frozen=True):
     request_head: bytes
     """Empty when requests are not kept."""
     head: bytes
-    """Status line and header lines, ended by an empty line."""
+    """Status line and header lines, ended by an empty line; empty if only the document is known."""
     raw: bytes | None
     """The body, content coding kept; None if this repeats a payload and does not know where."""
     payload_digest: str
@@ -72,6 +72,9 @@ class Store(Protocol):
         digest: str = "",
     ) -> Stored:
         """Take a fetch that got a response; as a revisit if it repeats the payload of `known`.
+
+        One that has a body and no head (others fetched it and sent only the document) is kept as a
+        resource, in full.
 
         `digest` is the payload digest of its raw body, if the caller has computed it already.
         """

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from gossamer.errors import StoreError
 from gossamer.store.members import GZIP_HEADER, Member, Record, members, record_of, salvaged
 from gossamer.store.names import OPEN_SUFFIX, archive_files, final_name, open_archive
-from gossamer.store.reading import verified_payload
+from gossamer.store.reading import PAYLOAD_TYPES, verified_payload
 from gossamer.store.store import payload_digest
 
 _TARGET_URI: Final = re.compile(rb"\r\nWARC-Target-URI: ([^\r\n]+)\r\n")
@@ -104,7 +104,7 @@ def _salvaged_url(file: BinaryIO, offset: int) -> str:
 
 
 def _check_digests(record: Record) -> None:
-    if record.header("warc-type") == "response":
+    if record.header("warc-type") in PAYLOAD_TYPES:
         verified_payload(record)
     expected = record.header("warc-block-digest")
     if expected and payload_digest(record.block) != expected:

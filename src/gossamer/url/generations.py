@@ -34,6 +34,13 @@ class Generations(dict[str, Value]):
         self.grow(self._weigh(key, value))
         return value
 
+    def forget(self) -> None:
+        """Forget everything."""
+        self.clear()
+        self._old = {}
+        self._bytes = 0
+        self.turn += 1
+
     def grow(self, count_bytes: int) -> None:
         """Account for bytes added; may begin a new generation."""
         self._bytes += count_bytes

@@ -18,9 +18,10 @@ class Scope:
 
     Theory of operation. Scope `host` compares `host[:port]`, so that http and https on their own
     ports are one; `prefix` compares the directory after the scheme; `domain` the registrable domain
-    on any port. A URL that leaves the scope stays out however it was reached: at depth 0 too, where
-    redirects of start URLs are. Start URLs themselves lie in their own scope; only `include` passes
-    over depth 0.
+    on any port; `subdomains` takes the host, a leading `www.` aside, and all below it on any port.
+    A URL that leaves the scope stays out however it was reached: at depth 0 too, where redirects of
+    start URLs are. Start URLs themselves lie in their own scope; only `include` passes over depth
+    0.
     """
 
     def __init__(self, settings: CrawlSettings, start_urls: Sequence[str]) -> None:
@@ -59,6 +60,8 @@ class Scope:
                 return site_of(url) in self._sites
             case "domain":
                 return registrable_domain(host) in self._domains
+            case "subdomains":
+                return _is_below(host, self._domains)
             case "prefix":
                 prefixes = self._prefixes.get(site_of(url))
                 return prefixes is not None and _after_scheme(url).startswith(prefixes)
@@ -71,6 +74,8 @@ class Scope:
                 self._sites |= frozenset(map(site_of, start_urls))
             case "domain":
                 self._domains |= frozenset(registrable_domain(host_of(url)) for url in start_urls)
+            case "subdomains":
+                self._domains |= frozenset(host_of(url).removeprefix("www.") for url in start_urls)
             case "prefix":
                 for url in start_urls:
                     self._add_prefix(site_of(url), _after_scheme(directory_of(url)))
@@ -83,6 +88,14 @@ class Scope:
         if not prefix.startswith(known):
             longer = tuple(each for each in known if not each.startswith(prefix))
             self._prefixes[site] = (*longer, prefix)
+
+
+def _is_below(host: str, domains: frozenset[str]) -> bool:
+    while host not in domains:
+        _, dot, host = host.partition(".")
+        if not dot:
+            return False
+    return True
 
 
 def _after_scheme(url: str) -> str:

@@ -6,6 +6,7 @@ which nothing is folded has no shape: it is the only one of its kind.
 
 import re
 from enum import StrEnum
+from hashlib import md5
 from typing import Final, NamedTuple
 
 
@@ -26,6 +27,7 @@ class Shape(NamedTuple):
     parameters: tuple[str, ...] = ()
 
 
+_MAX_PATTERN: Final = 200
 _OPEN: Final = re.compile(r"[0-9?;]")
 _DATE: Final = (
     r"(?<![0-9])(?:1[5-9]|2[0-9])[0-9]{2}(?:"
@@ -94,6 +96,14 @@ def fold(text: str) -> str:
     if _MORE_THAN_NUMBERS.search(text):
         return _FOLDED.sub(_word, text)
     return _NUMBER.sub("{n}", text)
+
+
+def bounded(pattern: str) -> str:
+    """Return a pattern short enough to be kept, still different from all others."""
+    if len(pattern) <= _MAX_PATTERN:
+        return pattern
+    digest = md5(pattern.encode(), usedforsecurity=False).hexdigest()
+    return f"{pattern[:_MAX_PATTERN]}…{digest}"
 
 
 def _word(match: re.Match[str]) -> str:

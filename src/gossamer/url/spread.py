@@ -21,6 +21,15 @@ class Spread:
         self._count = 0
         self._next_check = first_check
 
+    @property
+    def marks(self) -> tuple[int, int]:
+        """What must be put back to take URLs back: a bit that is set twice is set once."""
+        return self._count, self._next_check
+
+    @marks.setter
+    def marks(self, marks: tuple[int, int]) -> None:
+        self._count, self._next_check = marks
+
     def add(self, parameters: Iterable[str]) -> None:
         """Take note of the parameters of one more URL."""
         self._count += 1

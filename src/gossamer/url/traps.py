@@ -1,26 +1,21 @@
 """Defence against sites without end: what a program can make faster than anyone can fetch.
 
 `path_trap` looks at one URL. `TrapWatch` counts URLs of one shape on one host (shapes.py) and puts
-a shape in quarantine when it passes its budget. The reasons are in docs/decisions/traps.md.
+a shape in quarantine when it passes its budget. What the pages say is the business of
+probation.py. The reasons are in docs/decisions/traps.md.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
-from hashlib import md5
 from itertools import groupby
 from typing import Final
 
 from gossamer.config.url import UrlSettings
+from gossamer.url.census import WORTH_KEEPING, Census, Entry
 from gossamer.url.parts import host_of, path_query_of
-from gossamer.url.shapes import Growth, Shape, shape_of
+from gossamer.url.shapes import Growth, Shape, bounded, shape_of
 from gossamer.url.spread import Spread
 
-Count = tuple[str, str, int, str]
-"""Host, pattern, number of URLs, and the reason if the pattern is in quarantine, else ''."""
-
-_MAX_PATTERN: Final = 200
-# Counts below this are not worth keeping on disk, and most shapes never pass it.
-_WORTH_KEEPING: Final = 16
+_MAX_SHOWN: Final = 200
 _MAX_SPREADS: Final = 2_000
 _MAX_RUN: Final = 8
 
@@ -61,7 +56,7 @@ def _repeated_run(segments: list[str], most: int) -> str | None:
         for start in range(len(segments) - length * (allowed + 1) + 1):
             run = segments[start : start + length]
             if segments[start : start + length * (allowed + 1)] == run * (allowed + 1):
-                return f"/{'/'.join(run)[:_MAX_PATTERN]} repeated in the path"
+                return f"/{'/'.join(run)[:_MAX_SHOWN]} repeated in the path"
     return None
 
 
@@ -70,7 +65,7 @@ def _repeated_segment(segments: list[str], most: int) -> str | None:
     for segment, group in groupby(sorted(segments)):
         count = len(list(group))
         if count > most and not segment.isdecimal():
-            return f"/{segment[:_MAX_PATTERN]} {count} times in the path"
+            return f"/{segment[:_MAX_SHOWN]} {count} times in the path"
     return None
 
 
@@ -79,26 +74,23 @@ def _parameters_trap(url: str, query: int, most: int, parent: str) -> str | None
     for parameter, group in groupby(sorted(parameters)):
         count = len(list(group))
         if count > most:
-            return f"parameter {parameter[:_MAX_PATTERN]} {count} times in the query"
+            return f"parameter {parameter[:_MAX_SHOWN]} {count} times in the query"
     if not parent.startswith(url[: query + 1]) or len(parent) >= len(url):
         return None
     for name, group in groupby(sorted(each.partition("=")[0] for each in parameters)):
         count = len(list(group))
         if count > most:
-            return f"a growing query: parameter {name[:_MAX_PATTERN]} {count} times"
+            return f"a growing query: parameter {name[:_MAX_SHOWN]} {count} times"
     return None
 
 
 class TrapWatch:
     """Counts the URLs of each shape on each host and quarantines shapes that pass their budget.
 
-    Theory of operation. `admit` is asked once for each new URL. A shape is first counted in a small
-    table that forgets; from a handful of URLs on it is tracked, least recently used first out. The
-    tracked counts can be saved and loaded, so that a restart does not give a trap a new budget.
-    Memory is bounded by `max_tracked`, whatever is linked to.
+    `admit` is asked once for each new URL. Memory is bounded, whatever is linked to.
     """
 
-    def __init__(self, settings: UrlSettings, max_tracked: int = 20_000) -> None:
+    def __init__(self, settings: UrlSettings, census: Census | None = None) -> None:
         self._budgets = {
             Growth.NUMBERS: settings.max_pattern_urls,
             Growth.DATES: settings.max_calendar_urls,
@@ -108,62 +100,48 @@ class TrapWatch:
         self._max_query_variants = settings.max_query_variants
         self._max_depth = settings.max_pattern_depth
         self._exempt = frozenset(settings.trap_exempt)
-        self._max_tracked = max_tracked
-        self._tracked: OrderedDict[str, _Tracked] = OrderedDict()
+        self._census = census if census is not None else Census()
         self._spreads: OrderedDict[str, Spread] = OrderedDict()
-        self._young: dict[str, int] = {}
-        self._old: dict[str, int] = {}
-        self._changed: dict[str, _Tracked] = {}
+        self._before: dict[str, tuple[int, int]] | None = None
+
+    def begin(self) -> None:
+        """Begin a transaction; take back what one that was never ended has counted."""
+        for key, marks in (self._before or {}).items():
+            if key in self._spreads:
+                self._spreads[key].marks = marks
+        self._before = {}
+
+    def end(self) -> None:
+        """Take what was counted for good."""
+        self._before = None
 
     def admit(self, host: str, url: str, depth: int = 0) -> str | None:
         """Count a new URL of a host; return why it is quarantined, None if it may be fetched."""
         shape = shape_of(path_query_of(url))
         if shape is None or host in self._exempt:
             return None
-        pattern = _bounded(shape.pattern)
+        pattern = bounded(shape.pattern)
         if depth > self._max_depth:
             return f"endless chain: {pattern} more than {self._max_depth} links away"
-        key = host + pattern
-        tracked = self._tracked.get(key)
-        if tracked is None:
-            count = self._young_count(key)
-            if count < min(_WORTH_KEEPING, self._budgets[shape.growth]) and not shape.parameters:
-                return None
-            tracked = self._track(key, _Tracked(host, pattern, count - 1))
-        else:
-            self._tracked.move_to_end(key)
-        return tracked.reason or self._count(key, tracked, shape)
+        entry = self._census.find(host, pattern)
+        if entry is not None and entry.reason:
+            return entry.reason
+        # Combinations of parameters are looked at from the first URL on.
+        worth = 1 if shape.parameters else min(WORTH_KEEPING, self._budgets[shape.growth])
+        entry = self._census.met(host, pattern, worth)
+        return None if entry is None else self._judge(entry, shape)
 
-    def counts(self) -> Iterable[Count]:
-        """Yield what is tracked, to be saved."""
-        for tracked in self._tracked.values():
-            yield tracked.saved()
-
-    def changed(self) -> list[Count]:
-        """Return what changed since the last call and is worth saving."""
-        changed = [tracked.saved() for tracked in self._changed.values()]
-        self._changed.clear()
-        return changed
-
-    def load(self, counts: Iterable[Count]) -> None:
-        """Take up counts that were saved."""
-        for host, pattern, count, reason in counts:
-            self._track(host + pattern, _Tracked(host, pattern, count, reason))
-
-    def _count(self, key: str, tracked: "_Tracked", shape: Shape) -> str | None:
-        tracked.count += 1
+    def _judge(self, entry: Entry, shape: Shape) -> str | None:
+        reason = ""
         budget = self._budgets[shape.growth]
-        if tracked.count > budget:
-            tracked.reason = (
-                f"{shape.growth}: more than {budget} URLs of the shape {tracked.pattern}"
-            )
-        elif shape.parameters and self._is_combined(key, shape.parameters):
-            tracked.reason = (
-                f"{shape.growth}: more than {self._max_query_variants} on {tracked.pattern}"
-            )
-        if tracked.reason or tracked.count >= _WORTH_KEEPING:
-            self._changed[key] = tracked
-        return tracked.reason or None
+        if entry.count > budget:
+            reason = f"{shape.growth}: more than {budget} URLs of the shape {entry.pattern}"
+        elif shape.parameters and self._is_combined(entry.host + entry.pattern, shape.parameters):
+            reason = f"{shape.growth}: more than {self._max_query_variants} on {entry.pattern}"
+        if not reason:
+            return None
+        self._census.put(entry.host, entry.pattern, entry.count, reason)
+        return reason
 
     def _is_combined(self, key: str, parameters: tuple[str, ...]) -> bool:
         spread = self._spreads.get(key)
@@ -173,44 +151,7 @@ class TrapWatch:
                 self._spreads.popitem(last=False)
         else:
             self._spreads.move_to_end(key)
+        if self._before is not None:
+            self._before.setdefault(key, spread.marks)
         spread.add(parameters)
         return spread.is_combined()
-
-    def _young_count(self, key: str) -> int:
-        """Count a shape that is not tracked yet, in two generations of bounded size."""
-        count = self._young.get(key) or self._old.get(key, 0)
-        self._young[key] = count + 1
-        if len(self._young) > 2 * self._max_tracked:
-            self._old, self._young = self._young, {}
-        return count + 1
-
-    def _track(self, key: str, tracked: "_Tracked") -> "_Tracked":
-        self._young.pop(key, None)
-        self._tracked[key] = tracked
-        if len(self._tracked) > self._max_tracked:
-            forgotten, _ = self._tracked.popitem(last=False)
-            self._changed.pop(forgotten, None)
-        return tracked
-
-
-class _Tracked:
-    """A shape on a host, how many URLs it had, and why it is quarantined."""
-
-    __slots__ = ("count", "host", "pattern", "reason")
-
-    def __init__(self, host: str, pattern: str, count: int, reason: str = "") -> None:
-        self.host = host
-        self.pattern = pattern
-        self.count = count
-        self.reason = reason
-
-    def saved(self) -> Count:
-        return self.host, self.pattern, self.count, self.reason
-
-
-def _bounded(pattern: str) -> str:
-    """Return a pattern short enough to be kept, still different from all others."""
-    if len(pattern) <= _MAX_PATTERN:
-        return pattern
-    digest = md5(pattern.encode(), usedforsecurity=False).hexdigest()
-    return f"{pattern[:_MAX_PATTERN]}…{digest}"

@@ -188,6 +188,13 @@ class Order:
             self.address.unstarted -= 1
             self.address.next_at = max(self.address.next_at, moment + address_gap)
 
+    def asks_again(self, sent_at: float, address_gap: float) -> None:
+        """Count the gaps anew from one more request of the same order."""
+        if self.host.gap > 0:
+            self.host.hold_until(sent_at + self.host.gap)
+        if address_gap > 0:
+            self.address.next_at = max(self.address.next_at, sent_at + address_gap)
+
     def ends(self, sent_at: float, address_gap: float) -> None:
         """Count the order out."""
         if self.host_waits or self.address_waits:

@@ -67,6 +67,19 @@ class Overdue(NamedTuple):
     """Whether it got lost too often (A6); otherwise it is queued again."""
 
 
+class Learned(NamedTuple):
+    """What became of an order whose DONE did not say it."""
+
+    host: str
+    authority: str
+    """`scheme://host[:port]` of its URL."""
+    outcome: Outcome
+    dispatched_at: float
+    address: str = ""
+    """Where it was sent; empty when that is not known."""
+    retry_after_seconds: float | None = None
+
+
 class HostClock(Struct, frozen=True):
     """What must survive a restart so that politeness does."""
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.outcomes import Outcome, name_of
 from gossamer.url.canonical import Joiner
+from gossamer.url.header import reference_in_header
 from gossamer.urlserver.robots_rules import RuleSet
 
 MAX_HOPS: Final = 5
@@ -109,7 +110,7 @@ def redirect_target(url: str, answer: RobotsAnswer, hops: int) -> str | None:
     """
     if answer.status not in _REDIRECTS or not answer.location or hops >= MAX_HOPS:
         return None
-    target = Joiner(cache_bytes=1 << 16).join(url, answer.location)
+    target = Joiner(cache_bytes=1 << 16).join(url, reference_in_header(answer.location))
     return None if target is None or target == url else target
 
 

@@ -1,9 +1,12 @@
 """What the outcome of one request means for its host: 429, 503, time-outs, refusals, success."""
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from gossamer.outcomes import RULES, Outcome, State
-from gossamer.urlserver.host import Host, Order
+from gossamer.urlserver.exits import Exits
+from gossamer.urlserver.host import Address, Host, Slot
+from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.pace import Pace
 
 # Failures in a row after which what is queued for the same authority ends without being tried.
@@ -16,36 +19,65 @@ _OTHER_ADDRESS_MAY_HELP: Final = frozenset(
 )
 
 
-def other_address_may_help(host: Host, order: Order, outcome: Outcome) -> bool:
-    """Return whether the host has an address that has not failed since the last success."""
-    return (
-        outcome in _OTHER_ADDRESS_MAY_HELP
-        and order.address is host.address
-        and host.failed_addresses + 1 < len(host.addresses)
-    )
+class Ending(NamedTuple):
+    """How a request ended, as far as it concerns its host."""
+
+    host: Host
+    address: Address | None
+    """Where it went; None when that is not known any more."""
+    dispatched_at: float
+    sent_at: float
+    outcome: Outcome
+    retry_after_seconds: float | None = None
+    authority: str = ""
+    """Whose URLs end too when the host turns out to be dead; empty for a robots.txt."""
 
 
-def fail(order: Order, outcome: Outcome, retry_after: float | None, pace: Pace, now: float) -> None:
-    """Slow or park a host after an outcome that blames it."""
-    host, rule = order.host, RULES[outcome]
-    # Requests that were out together fail together: that is one failure, not one for each.
-    if order.dispatched_at > host.struck_at:
-        host.strikes += 1
-        host.struck_at = now
-        host.set_pace(pace)
-    host.hold_until(now + host.gap)
-    if retry_after is not None:
-        wait = min(max(retry_after, _RETRY_AFTER_AT_LEAST), _RETRY_AFTER_AT_MOST)
-        host.hold_until(now + min(wait, pace.max_back_off))
-    host.parked = outcome if rule.parks_host else None
-    # Its place in the ready heap was for an earlier moment.
-    host.ticket = 0
+class Troubles:
+    """Lets outcomes count for hosts."""
 
+    def __init__(
+        self,
+        pace: Pace,
+        hosts: HostTable,
+        exits: Exits,
+        shrunk: Callable[[Slot | None, float], None],
+    ) -> None:
+        self._pace = pace
+        self._hosts = hosts
+        self._exits = exits
+        self._shrunk = shrunk
 
-def is_dead(host: Host, outcome: Outcome) -> bool:
-    """Return whether every further URL of the same authority would end the same way."""
-    rule = RULES[outcome]
-    return rule.parks_host and (rule.tries == 1 or host.strikes >= DEAD_AFTER)
+    def judge(self, ending: Ending, now: float) -> bool:
+        """Let an outcome count for its host; return whether another address is tried instead."""
+        host, outcome = ending.host, ending.outcome
+        if blames_host(outcome):
+            if _other_address_may_help(ending):
+                self._turn_to_next_address(host)
+                return True
+            _fail(ending, self._pace, now)
+            if ending.authority and _is_dead(host, outcome):
+                self._bury(ending, now)
+            self._hosts.changed(host)
+        elif outcome in _HEALTHY and (host.strikes or host.failed_addresses):
+            _recover(ending, self._pace)
+            self._hosts.changed(host)
+        return False
+
+    def _bury(self, ending: Ending, now: float) -> None:
+        """Let what is queued for the same authority end the same way without being tried."""
+        host, authority, outcome = ending.host, ending.authority, ending.outcome
+        host.dead[authority] = (outcome, now + self._pace.max_back_off)
+        detail = f"not tried: {authority} failed before"
+        self._exits.end_queued(host, outcome, detail, authority=authority)
+        self._shrunk(host.slot, now)
+
+    def _turn_to_next_address(self, host: Host) -> None:
+        assert host.address is not None
+        host.failed_addresses += 1
+        name = host.address.name
+        position = host.addresses.index(name) if name in host.addresses else -1
+        self._hosts.locate(host, host.addresses[(position + 1) % len(host.addresses)])
 
 
 def blames_host(outcome: Outcome) -> bool:
@@ -54,18 +86,49 @@ def blames_host(outcome: Outcome) -> bool:
     return rule.slows_host or rule.parks_host
 
 
-def is_healthy(outcome: Outcome) -> bool:
-    """Return whether an outcome shows that the host does its work."""
-    return outcome in _HEALTHY
+def _other_address_may_help(ending: Ending) -> bool:
+    """Return whether the host has an address that has not failed since the last success."""
+    host = ending.host
+    return (
+        ending.outcome in _OTHER_ADDRESS_MAY_HELP
+        and host.address is not None
+        and ending.address is host.address
+        and host.failed_addresses + 1 < len(host.addresses)
+    )
 
 
-def recover(host: Host, order: Order, sent_at: float, pace: Pace) -> None:
+def _fail(ending: Ending, pace: Pace, now: float) -> None:
+    """Slow or park a host after an outcome that blames it."""
+    host, rule = ending.host, RULES[ending.outcome]
+    # Requests that were out together fail together: that is one failure, not one for each.
+    if ending.dispatched_at > host.struck_at:
+        host.strikes += 1
+        host.struck_at = now
+        host.set_pace(pace)
+    host.hold_until(now + host.gap)
+    retry_after = ending.retry_after_seconds
+    if retry_after is not None:
+        wait = min(max(retry_after, _RETRY_AFTER_AT_LEAST), _RETRY_AFTER_AT_MOST)
+        host.hold_until(now + min(wait, pace.max_back_off))
+    host.parked = ending.outcome if rule.parks_host else None
+    # Its place in the ready heap was for an earlier moment.
+    host.ticket = 0
+
+
+def _is_dead(host: Host, outcome: Outcome) -> bool:
+    """Return whether every further URL of the same authority would end the same way."""
+    rule = RULES[outcome]
+    return rule.parks_host and (rule.tries == 1 or host.strikes >= DEAD_AFTER)
+
+
+def _recover(ending: Ending, pace: Pace) -> None:
     """Forget a host's failures once a request that went out after the last of them succeeds."""
+    host = ending.host
     host.failed_addresses = 0
-    if not host.strikes or order.dispatched_at <= host.struck_at:
+    if not host.strikes or ending.dispatched_at <= host.struck_at:
         return
     host.strikes = 0
     host.parked = None
     host.dead.clear()
     host.set_pace(pace)
-    host.next_at = max(sent_at, order.dispatched_at) + host.gap
+    host.next_at = max(ending.sent_at, ending.dispatched_at) + host.gap

@@ -12,15 +12,14 @@ Call order in one turn of a loop: `wants`/`offer`, `orders`, then `needs`, `verd
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from gossamer.config.urlserver import UrlServerSettings
-from gossamer.messages import Done, Due, Visit
+from gossamer.messages import NOT_SAID, Done, Due, Visit
 from gossamer.outcomes import Outcome
 from gossamer.url.parts import host_of
-from gossamer.urlserver import trouble
-from gossamer.urlserver.authority import Authority
+from gossamer.urlserver.errands import Engine, Errands
 from gossamer.urlserver.exits import Exits
 from gossamer.urlserver.host import Address, Host, Order, Slot
 from gossamer.urlserver.hosts import HostTable
@@ -32,6 +31,7 @@ from gossamer.urlserver.requests import (
     Ended,
     FetchRobots,
     HostClock,
+    Learned,
     Overdue,
     Refill,
     Resolve,
@@ -39,14 +39,16 @@ from gossamer.urlserver.requests import (
     Stats,
 )
 from gossamer.urlserver.resolution import Resolution
-from gossamer.urlserver.robots import RobotsAnswer, RobotsRules, RobotsState, redirect_target
+from gossamer.urlserver.robots import RobotsAnswer, RobotsRules, RobotsState
 from gossamer.urlserver.rulebook import Rulebook
 from gossamer.urlserver.slots import SlotTable
+from gossamer.urlserver.trouble import Ending, Troubles, blames_host
 
 __all__ = [
     "Ended",
     "FetchRobots",
     "HostClock",
+    "Learned",
     "Overdue",
     "Refill",
     "Resolution",
@@ -78,10 +80,18 @@ class UrlServer:
         self._names = NameDesk(settings)
         self._rulebook = Rulebook(settings, robots_agent, self._pace, self._hosts)
         self._exits = Exits(self._table)
+        self._troubles = Troubles(self._pace, self._hosts, self._exits, self._shrunk)
         self._live: OrderedDict[int, Order] = OrderedDict()
         self._attempts: dict[int, int] = {}
-        self._errand_number = 0
-        self._errands: list[FetchRobots] = []
+        self._errands = Errands(
+            settings,
+            self._rulebook,
+            self._hosts,
+            self._exits,
+            self._live,
+            self._address_gap,
+            Engine(self._consider, self._shrunk, self._judge_errand, self._ready.renew),
+        )
         self._leftover_limit = settings.queue_count * settings.queue_len
         self._stale = 0
 
@@ -115,8 +125,9 @@ class UrlServer:
                 self._consider(host, now)
         visits: list[Visit] = []
         ready = self._ready
-        errands_before = len(self._errands)
-        while (room := limit - len(visits) - len(self._errands) + errands_before) > 0:
+        errands = self._errands.to_fetch
+        errands_before = len(errands)
+        while (room := limit - len(visits) - len(errands) + errands_before) > 0:
             address = ready.pop_address(now)
             if address is None:
                 break
@@ -151,7 +162,7 @@ class UrlServer:
             and not address.unstarted
         ):
             if host.errands:
-                self._send_errand(host.errands.pop(0), host, address, now)
+                self._errands.send(host.errands.pop(0), host, address, now)
             else:
                 due = self._next_due(host, now)
                 if due is not None:
@@ -211,7 +222,7 @@ class UrlServer:
                 continue
             rules = authority.rules if authority is not None else None
             if rules is None or now >= rules.expires_at:
-                if not self._ask_robots(name, host):
+                if not self._errands.ask(name, host):
                     break
                 continue
             pending.popleft()
@@ -227,7 +238,10 @@ class UrlServer:
     # ------------------------------------------------------------------ spiders report
 
     def started(self, trans_id: int, sent_at: float) -> None:
-        """Take note that a request is on the wire since `sent_at`: gaps are counted from there."""
+        """Take note that a request is on the wire since `sent_at`: gaps are counted from there.
+
+        Told again for the same order, it is one more request: a redirect followed in place.
+        """
         order = self._live.get(trans_id)
         if order is None:
             self._stale += 1
@@ -237,6 +251,9 @@ class UrlServer:
             order.is_sent(sent_at, self._address_gap)
             self._consider(order.host, order.dispatched_at)
             self._ready.renew(order.address)
+        else:
+            order.asks_again(sent_at, self._address_gap)
+            self._hosts.changed(order.host)
 
     def working(self, trans_id: int, now: float) -> None:
         """Take note that a fetch needs more time (S1.32)."""
@@ -261,9 +278,9 @@ class UrlServer:
         slot.used -= 1
         if self._attempts:
             self._attempts.pop(due.doc_id, None)
-        if done.outcome != _OK or host.strikes or host.failed_addresses:
-            authority = due.url[: due.url.find("/", 8)]
-            self._judge(order, authority, done, now)
+        is_telling = done.outcome != _OK or host.strikes or host.failed_addresses
+        if is_telling and done.outcome != NOT_SAID:
+            self._judge(order, due.url[: due.url.find("/", 8)], done, now)
         self._shrunk(slot, now)
         self._consider(host, now)
         self._ready.renew(order.address)
@@ -290,8 +307,41 @@ class UrlServer:
             self._settle(order, None if given_up else due, now)
         return taken
 
-    def lost(self, trans_ids: Iterable[int], now: float) -> list[Due]:
+    def learned(self, ending: Learned, now: float) -> None:
+        """Let an outcome count that became known after its DONE (A17)."""
+        host = self._hosts.find(ending.host)
+        is_well = host is None or not (host.strikes or host.failed_addresses)
+        if is_well and not blames_host(ending.outcome):
+            return
+        if host is None:
+            host = self._hosts.get(ending.host)
+        there = host.address is not None and host.address.name == ending.address
+        self._troubles.judge(
+            Ending(
+                host,
+                host.address if there else None,
+                ending.dispatched_at,
+                # What has gone out since is not known here: a host that recovers is paced from now.
+                now,
+                ending.outcome,
+                ending.retry_after_seconds,
+                ending.authority,
+            ),
+            now,
+        )
+        self._consider(host, now)
+        if host.address is not None:
+            self._ready.renew(host.address)
+        self._hosts.rest(host, now)
+
+    def lost(self, trans_ids: Collection[int], now: float) -> list[Due]:
         """Queue the orders of a spider that died again, at the head of their queues (S1.38)."""
+        for trans_id in trans_ids:
+            order = self._live.get(trans_id)
+            if order is not None:
+                # It may have been following redirects in place, and asked until this moment.
+                order.asks_again(now, self._address_gap)
+                self._hosts.changed(order.host)
         return self._abandon(trans_ids, now, again=True)
 
     def forget(self, trans_ids: Iterable[int], now: float) -> list[Due]:
@@ -315,7 +365,7 @@ class UrlServer:
         del self._live[order.trans_id]
         order.ends(now, self._address_gap)
         if order.due is None:
-            self._repeat_errand(order, now)
+            self._errands.repeat(order, now)
         return order.due
 
     def _settle(self, order: Order, again: Due | None, now: float) -> None:
@@ -337,9 +387,7 @@ class UrlServer:
         if self._names.is_due(now):
             for host in self._names.due(now):
                 self._consider(host, now)
-        needs: list[Resolve | FetchRobots] = [*self._names.questions(), *self._errands]
-        self._errands.clear()
-        return needs
+        return [*self._names.questions(), *self._errands.take()]
 
     def resolved(self, name: str, resolution: Resolution, now: float) -> None:
         """Take the answer to a Resolve."""
@@ -376,24 +424,7 @@ class UrlServer:
         if authority is None or authority.order is None:
             self._stale += 1
             return None
-        order = authority.order
-        del self._live[order.trans_id]
-        order.ends(min(answer.sent_at, now), self._address_gap)
-        authority.order = None
-        done = Done(0, answer.outcome, answer.status, answer.sent_at, answer.retry_after_seconds)
-        rules: RobotsRules | None = None
-        if self._judge(order, "", done, now):
-            self._run_errand(authority, order.host, now)
-        elif (target := redirect_target(authority.url, answer, authority.hops)) is not None:
-            authority.url = target
-            authority.hops += 1
-            self._run_errand(authority, self._hosts.get(host_of(target)), now)
-        else:
-            rules = self._rule(authority, answer, order, now)
-        self._consider(order.host, now)
-        self._ready.renew(order.address)
-        self._hosts.rest(order.host, now)
-        return rules
+        return self._errands.answered(authority, authority.order, answer, now)
 
     def restore_robots(
         self,
@@ -411,78 +442,6 @@ class UrlServer:
             since = None if unreachable_seconds is None else now - unreachable_seconds
             self._rulebook.recall(authority, answer, now - age_seconds, since)
         self._hosts.rest(host, now)
-
-    def _ask_robots(self, name: str, host: Host) -> bool:
-        """Make fetching a robots.txt the next request; return whether it has been set aside."""
-        authority = self._rulebook.open(name, host)
-        if self._rulebook.set_aside(authority):
-            return True
-        authority.restart()
-        host.awaiting = authority
-        host.errands.append(authority)
-        return False
-
-    def _send_errand(self, authority: Authority, host: Host, address: Address, now: float) -> None:
-        self._errand_number -= 1
-        order = Order(self._errand_number, host, address, now)
-        order.authority = authority
-        authority.order = order
-        order.starts(self._address_gap)
-        self._live[order.trans_id] = order
-        if order.host_waits:
-            self._hosts.changed(host)
-        self._errands.append(
-            FetchRobots(
-                authority.name,
-                authority.url,
-                host.name,
-                address.name,
-                order.trans_id,
-                order.report_start,
-            )
-        )
-
-    def _run_errand(self, authority: Authority, host: Host, now: float) -> None:
-        host.errands.append(authority)
-        self._consider(host, now)
-
-    def _repeat_errand(self, order: Order, now: float) -> None:
-        """Send an errand again whose answer got lost; too often is as good as no answer."""
-        authority = order.authority
-        assert authority is not None
-        authority.order = None
-        authority.repeats += 1
-        if authority.repeats <= self._settings.max_retries:
-            self._run_errand(authority, order.host, now)
-        else:
-            answer = RobotsAnswer(Outcome.NET_TIMEOUT_TOTAL, detail="the fetch got lost")
-            self._rule(authority, answer, order, now)
-        self._consider(order.host, now)
-        self._ready.renew(order.address)
-
-    def _rule(
-        self, authority: Authority, answer: RobotsAnswer, order: Order | None, now: float
-    ) -> RobotsRules:
-        """Let rules count from now on, and let what waited for them go on."""
-        rules = self._rulebook.learn(authority, answer, now)
-        host = authority.host
-        if host.awaiting is authority:
-            host.awaiting = None
-        if order is not None and host.gap:
-            # The rules may have brought a Crawl-delay, which counts from this very request.
-            host.hold_until(max(min(answer.sent_at, now), order.dispatched_at) + host.gap)
-        if rules.state is RobotsState.UNREACHABLE:
-            self._exits.end_queued(
-                host,
-                Outcome.POLICY_ROBOTS_UNREACHABLE,
-                rules.detail,
-                authority=authority.name,
-                retry_after=rules.expires_at - now,
-            )
-            self._shrunk(host.slot, now)
-        self._hosts.changed(host)
-        self._consider(host, now)
-        return rules
 
     # ------------------------------------------------------------------ what ends or goes back
 
@@ -509,7 +468,7 @@ class UrlServer:
 
     def _hand_back(self, host: Host, now: float) -> None:
         """Give the queue of a host that is held for long to others."""
-        self._fail_errands(host, host.parked or Outcome.NET_UNREACHABLE, "the host is held", now)
+        self._errands.fail(host, host.parked or Outcome.NET_UNREACHABLE, "the host is held", now)
         self._exits.hand_back(host, host.next_at - now)
         self._refills.hold(host)
         self._shrunk(host.slot, now)
@@ -518,30 +477,20 @@ class UrlServer:
 
     def _judge(self, order: Order, authority: str, done: Done, now: float) -> bool:
         """Let an outcome count for its host; return whether another address is tried instead."""
-        host, outcome = order.host, Outcome(done.outcome)
-        if trouble.blames_host(outcome):
-            if trouble.other_address_may_help(host, order, outcome):
-                self._turn_to_next_address(host)
-                return True
-            trouble.fail(order, outcome, done.retry_after_seconds, self._pace, now)
-            if authority and trouble.is_dead(host, outcome):
-                host.dead[authority] = (outcome, now + self._pace.max_back_off)
-                detail = f"not tried: {authority} failed before"
-                self._exits.end_queued(host, outcome, detail, authority=authority)
-                self._shrunk(host.slot, now)
-            self._hosts.changed(host)
-        elif trouble.is_healthy(outcome) and (host.strikes or host.failed_addresses):
-            trouble.recover(host, order, min(done.sent_at, now), self._pace)
-            self._hosts.changed(host)
-        return False
-
-    def _turn_to_next_address(self, host: Host) -> None:
-        assert host.address is not None
-        host.failed_addresses += 1
-        position = (
-            host.addresses.index(host.address.name) if host.address.name in host.addresses else -1
+        outcome, sent_at = Outcome(done.outcome), min(done.sent_at, now)
+        ending = Ending(
+            order.host,
+            order.address,
+            order.dispatched_at,
+            sent_at,
+            outcome,
+            done.retry_after_seconds,
+            authority,
         )
-        self._hosts.locate(host, host.addresses[(position + 1) % len(host.addresses)])
+        return self._troubles.judge(ending, now)
+
+    def _judge_errand(self, order: Order, done: Done, now: float) -> bool:
+        return self._judge(order, "", done, now)
 
     def _consider(self, host: Host, now: float) -> None:
         """Put a host that could send something in the ready heap, or ask for what it lacks."""
@@ -563,16 +512,9 @@ class UrlServer:
         failure = self._names.ask(host, now)
         if failure is None or failure.outcome is None:
             return
-        self._fail_errands(host, failure.outcome, failure.detail, now)
+        self._errands.fail(host, failure.outcome, failure.detail, now)
         self._exits.end_queued(host, failure.outcome, failure.detail)
         self._shrunk(host.slot, now)
-
-    def _fail_errands(self, host: Host, outcome: Outcome, detail: str, now: float) -> None:
-        """Answer for a host that cannot be asked for the robots.txt files it is wanted for."""
-        errands = list(host.errands)
-        host.errands.clear()
-        for authority in errands:
-            self._rule(authority, RobotsAnswer(outcome, detail=detail), None, now)
 
     def _shrunk(self, slot: Slot | None, now: float) -> None:
         """Let leftovers move up after URLs left a queue."""
@@ -589,7 +531,7 @@ class UrlServer:
 
     def wake_at(self, now: float) -> float | None:
         """Return when a call could next give something; None when only answers can change that."""
-        if self._errands or self._exits or self._names.has_questions:
+        if self._errands.to_fetch or self._exits or self._names.has_questions:
             return now
         moments = [self._ready.next_at(), self._names.next_at()]
         if self._live:

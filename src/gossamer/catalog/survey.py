@@ -1,0 +1,58 @@
+"""The catalog as a map of one site needs it: all its URLs by their keys, then row by row."""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from gossamer.catalog.connection import Database
+from gossamer.catalog.queries import QUERIES
+
+_STEP: Final = 2_000
+_WORD: Final = 1 << 64
+
+
+class Surveyed(NamedTuple):
+    """A document with its latest try, its links and what a handler noted; numbers as stored."""
+
+    state: int
+    outcome: int | None
+    kind: int
+    detail: str
+    status: int
+    milliseconds: int
+    content_type: str
+    body_bytes: int
+    checksum: bytes | None
+    simhash: int | None
+    redirect_to: str | None
+    title: str
+    targets: bytes
+    """Keys of the pages it links to: the first 8 bytes of the md5 of each."""
+    record: str
+    """The latest record of a handler, as JSON; empty when there is none."""
+
+
+def known(database: Database) -> Iterator[tuple[int, bytes, str, int]]:
+    """Go through the URLs in scope: number, key in the link graph, text, kind."""
+    after = 0
+    while True:
+        with database.doing("read URLs") as connection:
+            rows = connection.execute(QUERIES["survey_urls"], (after, _STEP)).fetchall()
+        if not rows:
+            return
+        after = rows[-1][0]
+        yield from rows
+
+
+def surveyed(database: Database, doc_id: int) -> Surveyed:
+    """Return what is known of one document."""
+    with database.doing("read a URL") as connection:
+        row: list[Any] = list(connection.execute(QUERIES["survey_row"], (doc_id,)).fetchone())
+    if row[9] is not None:
+        row[9] %= _WORD
+    return Surveyed(*row)
+
+
+def kept_out_as(database: Database, outcome: int, detail: str) -> int:
+    """Return how many URLs are kept out for this reason."""
+    with database.doing("count URLs") as connection:
+        return int(connection.execute(QUERIES["count_kept_out"], (outcome, detail)).fetchone()[0])

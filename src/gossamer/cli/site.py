@@ -1,0 +1,286 @@
+"""`gossamer site`: the map of one site, with the assets of its pages."""
+
+import os
+import sys
+from argparse import ArgumentTypeError, Namespace
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.cli.arguments import (
+    Commands,
+    Parser,
+    add_command,
+    add_settings,
+    load_settings,
+    natural,
+    positive,
+    seconds,
+)
+from gossamer.cli.terminal import visible
+from gossamer.errors import InputError
+
+if TYPE_CHECKING:
+    from gossamer.config.settings import Settings
+    from gossamer.site.run import Outing
+
+FORMATS = ("tree", "json", "jsonl", "xml", "csv", "dot", "html", "markdown")
+"""As in site/writing.py, which takes many modules to load; a test compares the two."""
+EXIT_FINDINGS = 1
+_SECRETS = "--header, --cookie and --auth are"
+_ROBOTS_NOTE = "robots.txt was set aside (--ignore-robots)"
+
+
+def register(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "site",
+        run,
+        summary="crawl one site and print its map, with the assets of each page",
+        examples="""
+        gossamer site https://example.org/                             a tree
+        gossamer site https://example.org/ -o report.html              a report for a browser
+        gossamer site https://example.org/ --format json | jq .summary
+        gossamer site https://example.org/ --format html --format xml -o out/   several
+        gossamer site https://example.org/ --audit --fail-on error     for CI: exit code 1
+        gossamer site https://example.org/ --compare last.json         what changed since
+        gossamer site https://example.org/ --keep example              keep the workspace
+        gossamer site --resume example                                 go on with it
+
+        Exit codes: 0 complete, or a limit given was reached; 1 --fail-on; 2 bad input;
+        3 workspace; 4 disk; 5 the start page failed, or work remains; 130 Ctrl-C.
+        """,
+    )
+    parser.add_argument("url", nargs="?", metavar="URL", help="where to start (http or https)")
+    _add_output(parser)
+    _add_limits(parser)
+    _add_manners(parser)
+    _add_identity(parser)
+    add_settings(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
+
+
+def _add_output(parser: Parser) -> None:
+    parser.add_argument(
+        "--format",
+        action="append",
+        choices=FORMATS,
+        help="(tree; or what the name of -o says); repeatable",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help="a file for each --format, or one folder for all of them",
+    )
+    parser.add_argument("--audit", action="store_true", help="look for faults of the site")
+    parser.add_argument(
+        "--check-assets",
+        action="store_true",
+        help="look whether assets exist, on other hosts, too",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "notice"),
+        help="exit code 1 when the audit finds something as bad as this; implies --audit",
+    )
+    parser.add_argument(
+        "--compare", type=Path, metavar="OLD.json", help="show what changed since an earlier map"
+    )
+
+
+def _add_limits(parser: Parser) -> None:
+    parser.add_argument("--max-pages", type=natural, metavar="N", help="so many pages at most")
+    parser.add_argument(
+        "--max-depth", type=natural, metavar="N", help="links from the start page at most"
+    )
+    parser.add_argument(
+        "--max-time", type=seconds, default=0.0, metavar="SECONDS", help="stop after this time"
+    )
+    parser.add_argument(
+        "--subdomains", action="store_true", help="subdomains of the host belong to the site"
+    )
+    parser.add_argument(
+        "--include", action="append", metavar="RE", help="only URLs that match (repeatable)"
+    )
+    parser.add_argument(
+        "--exclude", action="append", metavar="RE", help="no URLs that match (repeatable)"
+    )
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--keep", type=Path, metavar="DIR", help="keep a workspace with the archive")
+    kept.add_argument("--resume", type=Path, metavar="DIR", help="go on with a workspace")
+
+
+def _add_manners(parser: Parser) -> None:
+    parser.add_argument(
+        "--concurrency", type=positive, metavar="N", help="requests open at once (8)"
+    )
+    parser.add_argument("--delay", type=seconds, metavar="SECONDS", help="between two requests (0)")
+    parser.add_argument(
+        "--workers", type=natural, metavar="N", help="worker processes (2 at most); 0: none"
+    )
+    parser.add_argument(
+        "--ignore-robots",
+        action="store_true",
+        help="set robots.txt aside: for a site of your own",
+    )
+
+
+def _add_identity(parser: Parser) -> None:
+    parser.add_argument("--user-agent", metavar="TEXT", help="the User-Agent header")
+    parser.add_argument(
+        "--header",
+        action="append",
+        type=_header,
+        metavar="'NAME: VALUE'",
+        help="a request header for the host of URL (repeatable)",
+    )
+    parser.add_argument("--cookie", metavar="NAME=VALUE", help="a cookie for the host of URL")
+    parser.add_argument("--auth", metavar="USER:PASSWORD", help="log in (Basic) at the host of URL")
+
+
+def run(arguments: Namespace) -> int:
+    """Crawl the site, write its map; say what was found and what has changed."""
+    from gossamer.cli.site_output import Show, destinations
+
+    show = Show.of(arguments, destinations(arguments.format or [], arguments.output or []))
+    directory = _workspace(arguments)
+    settings = _settings(arguments, fingerprints=show.audits)
+    if arguments.ignore_robots:
+        print(f"gossamer: {_ROBOTS_NOTE}; do this to your own site only", file=sys.stderr)
+
+    from gossamer.cli.progress import follow
+    from gossamer.crawl.launch import launched, worker_count
+
+    # The workers load their modules while we load ours.
+    with launched(worker_count(settings.crawl.workers)) as workers:
+        from gossamer.site.run import Plan, map_site
+
+        plan = Plan(
+            start_url=arguments.url or "",
+            directory=directory,
+            max_seconds=arguments.max_time,
+            all_links=show.audits,
+            check_assets=arguments.check_assets,
+        )
+        with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
+            outing = map_site(plan, settings, on_progress=on_progress, launched=workers)
+    if arguments.ignore_robots:
+        outing.site_map.notes.insert(0, _ROBOTS_NOTE)
+    failed = show.show(outing.site_map)
+    code = _end(outing, directory)
+    return code or (EXIT_FINDINGS if failed else 0)
+
+
+def _workspace(arguments: Namespace) -> Path | None:
+    """Return the workspace, if there is to be one; complain about a wrong one."""
+    if arguments.resume is None:
+        if not arguments.url:
+            raise InputError("no URL given; write: gossamer site URL")
+        kept: Path | None = arguments.keep
+        return kept
+
+    from gossamer.crawl.workspace import Workspace
+
+    workspace = Workspace(arguments.resume)
+    if not workspace.exists():
+        raise InputError(
+            f"no workspace in {arguments.resume} to go on with; "
+            f"make one with: gossamer site URL --keep {arguments.resume}"
+        )
+    return workspace.directory
+
+
+def _settings(arguments: Namespace, *, fingerprints: bool) -> "Settings":
+    from gossamer.site.settings import site_settings
+
+    loaded = load_settings(arguments, _overrides(arguments))
+    cores = len(os.sched_getaffinity(0))
+    return site_settings(loaded, fingerprints=fingerprints, cores=cores)
+
+
+def _overrides(arguments: Namespace) -> dict[str, dict[str, object]]:
+    """Return the settings that named flags set."""
+    per_second = None
+    if arguments.delay is not None:
+        per_second = 1 / arguments.delay if arguments.delay else 0.0
+    headers = _headers(arguments)
+    flags: dict[str, dict[str, object]] = {
+        "crawl": {
+            "max_pages": arguments.max_pages,
+            "max_depth": arguments.max_depth,
+            "scope": "subdomains" if arguments.subdomains else None,
+            "include": arguments.include,
+            "exclude": arguments.exclude,
+            "concurrency": arguments.concurrency,
+            "workers": arguments.workers,
+        },
+        "urlserver": {
+            "host_per_second": per_second,
+            "robots_ignore": _set_aside(arguments) if arguments.ignore_robots else None,
+        },
+        "spider": {
+            "user_agent": arguments.user_agent,
+            "headers": headers or None,
+            "header_hosts": [_host(arguments, _SECRETS)] if headers else None,
+        },
+    }
+    return {
+        table: {name: value for name, value in entries.items() if value is not None}
+        for table, entries in flags.items()
+    }
+
+
+def _set_aside(arguments: Namespace) -> dict[str, str]:
+    """Return whose robots.txt is set aside: the host of URL, with and without www."""
+    host = _host(arguments, "--ignore-robots is")
+    bare = host.removeprefix("www.")
+    return dict.fromkeys((host, bare, f"www.{bare}"), "--ignore-robots")
+
+
+def _headers(arguments: Namespace) -> dict[str, str]:
+    headers: dict[str, str] = dict(arguments.header or ())
+    if arguments.cookie is not None:
+        headers["Cookie"] = arguments.cookie
+    if arguments.auth is not None:
+        if ":" not in arguments.auth:
+            raise InputError("cannot use --auth: write it as USER:PASSWORD")
+        headers["Authorization"] = "Basic " + b64encode(arguments.auth.encode()).decode()
+    return headers
+
+
+def _host(arguments: Namespace, what: str) -> str:
+    """Return the host that the user named: what is meant for it must not go anywhere else."""
+    if not arguments.url:
+        raise InputError(f"{what} for the host of URL only; give the URL, too")
+
+    from gossamer.url.canonical import parse_start_url
+    from gossamer.url.parts import host_of
+
+    return host_of(parse_start_url(arguments.url))
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise ArgumentTypeError(f"{text!r} is not a header; write it as 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def _end(outing: "Outing", directory: Path | None) -> int:
+    """Say why the map is not whole, unless the user set the limit; return the exit code."""
+    summary = outing.summary
+    if not summary.exit_code:
+        return 0
+    if directory is not None:
+        again = f"go on with: gossamer site --resume {directory}"
+    else:
+        again = "nothing was kept to go on with (--keep DIR does that)"
+    reason = summary.message.partition(";")[0]
+    print(
+        f"gossamer: {visible(f'{reason}; the map shows what is there; {again}')}", file=sys.stderr
+    )
+    return summary.exit_code

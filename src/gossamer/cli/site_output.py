@@ -1,0 +1,181 @@
+"""Where the map of a site goes, and what is said beside it: findings, changes, the summary."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from gossamer.cli.terminal import is_terminal, visible
+from gossamer.errors import InputError
+
+if TYPE_CHECKING:
+    from gossamer.site.findings import Finding
+    from gossamer.site.formats.paint import Look
+    from gossamer.site.model import SiteMap
+
+_BY_SUFFIX = {
+    ".txt": "tree",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".xml": "xml",
+    ".csv": "csv",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+}
+
+
+class Goal(NamedTuple):
+    """One format and where it goes."""
+
+    name: str
+    path: Path | None
+    """None: standard output."""
+
+
+def destinations(formats: Sequence[str], outputs: Sequence[Path]) -> list[Goal]:
+    """Return what is written where; complain before anything is crawled."""
+    if not outputs:
+        if len(formats) > 1:
+            raise InputError("several formats cannot share standard output; add -o DIR")
+        return [Goal(formats[0], None)] if formats else []
+    if not formats:
+        formats = [_format_of(path) for path in outputs]
+    if len(outputs) == 1 and (len(formats) > 1 or outputs[0].is_dir()):
+        _make_folder(outputs[0])
+        return [Goal(name, outputs[0]) for name in formats]
+    if len(outputs) != len(formats):
+        raise InputError(
+            f"{len(formats)} formats and {len(outputs)} outputs: give one -o for each --format, or "
+            "one folder for all"
+        )
+    for path in outputs:
+        if not path.is_dir() and not path.parent.is_dir():
+            raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+    return [Goal(*pair) for pair in zip(formats, outputs, strict=True)]
+
+
+def _format_of(path: Path) -> str:
+    name = _BY_SUFFIX.get(path.suffix.lower())
+    if name is None:
+        raise InputError(f"cannot tell the format from the name of {path}; add --format")
+    return name
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot use {path} as a folder: {error.strerror}") from error
+
+
+class Show(NamedTuple):
+    """What is to be shown."""
+
+    goals: list[Goal]
+    audits: bool
+    """Whether rules are looked at, for the findings or the report."""
+    tells: bool
+    """Whether the findings are printed, too."""
+    fail_on: str | None
+    earlier: Path | None
+    quiet: bool
+
+    @classmethod
+    def of(cls, arguments: Namespace, goals: list[Goal]) -> "Show":
+        """Read the flags."""
+        tells = arguments.audit or arguments.fail_on is not None
+        audits = tells or any(goal.name == "html" for goal in goals)
+        if arguments.compare is not None:
+            _read(arguments.compare)
+        return cls(goals, audits, tells, arguments.fail_on, arguments.compare, arguments.quiet)
+
+    def show(self, site_map: "SiteMap") -> bool:
+        """Write and print everything; return whether the audit found what must not be."""
+        findings: list[Finding] = []
+        if self.audits:
+            from gossamer.site.audit.audit import audit
+
+            findings = audit(site_map)
+        self._write(site_map, findings)
+        # What goes beside a map on standard output must not get into it.
+        beside = sys.stderr if any(goal.path is None for goal in self.goals) else sys.stdout
+        self._tell(site_map, findings, beside)
+        from gossamer.site.findings import SEVERITIES, fails
+
+        return any(fails(findings, each) for each in SEVERITIES if each == self.fail_on)
+
+    def _write(self, site_map: "SiteMap", findings: "list[Finding]") -> None:
+        from gossamer.site.writing import write_to_path, write_to_stream
+
+        for name, path in self.goals:
+            if path is not None:
+                write_to_path(name, site_map, path, findings)
+            elif name == "tree":
+                _print_tree(site_map)
+            else:
+                sys.stdout.flush()
+                write_to_stream(name, site_map, sys.stdout.buffer, findings)
+                sys.stdout.buffer.flush()
+        if not self.goals and self.earlier is None:
+            _print_tree(site_map)
+
+    def _tell(self, site_map: "SiteMap", findings: "list[Finding]", file: TextIO) -> None:
+        look = _look(file)
+        if self.earlier is not None:
+            from gossamer.site import compare_writing
+            from gossamer.site.compare import compare
+
+            comparison = compare(_read(self.earlier), site_map, str(self.earlier))
+            compare_writing.write_text(comparison, file, look)
+        if self.tells:
+            from gossamer.site.audit.writing import write_text
+
+            print(file=file)
+            write_text(findings, file, look)
+        if self.goals and not self.quiet and all(goal.path is not None for goal in self.goals):
+            _print_summary(site_map, self.goals, file)
+
+
+def _print_tree(site_map: "SiteMap") -> None:
+    from gossamer.site.formats import tree
+
+    sys.stdout.flush()
+    colours = not os.environ.get("NO_COLOR")
+    terminal = is_terminal(sys.stdout)
+    tree.write(site_map, sys.stdout.buffer, terminal=terminal, colours=colours)
+    sys.stdout.buffer.flush()
+
+
+def _print_summary(site_map: "SiteMap", goals: Sequence[Goal], file: TextIO) -> None:
+    from gossamer.site.formats.tree import summary_lines
+    from gossamer.site.model import summary_of
+
+    for line in summary_lines(summary_of(site_map), _look(file)):
+        print(line, file=file)
+    for path in dict.fromkeys(goal.path for goal in goals):
+        print(f"  written to {visible(str(path))}", file=file)
+
+
+def _look(file: TextIO) -> "Look":
+    from gossamer.site.formats.paint import COLOURED, DRAWN, PLAIN
+
+    if not is_terminal(file):
+        return PLAIN
+    return DRAWN if os.environ.get("NO_COLOR") else COLOURED
+
+
+def _read(path: Path) -> bytes:
+    """Return an earlier map; complain about a file that is none."""
+    from gossamer.site.earlier import read_earlier
+
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    read_earlier(content, str(path))
+    return content

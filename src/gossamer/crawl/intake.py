@@ -1,0 +1,204 @@
+"""What becomes of a fetch: it is kept, understood, and reported once it is durable.
+
+Order of durability: what a visit brought is appended to the archive and synced; only then do its
+findings go to the coordinator, which commits them. DONE goes with them: a visit holds its place
+until it is committed, so telling it earlier would only cost another message.
+
+Who fetched it does not matter here: the spider of this process, or one on another machine.
+"""
+
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from gossamer.clock import Clock
+from gossamer.config.settings import Settings
+from gossamer.crawl.archived import Archived
+from gossamer.crawl.link import Assignment, Report, Tag, Void
+from gossamer.crawl.watch import Watch
+from gossamer.errors import DiskFullError, StorageError
+from gossamer.handlers.findings import Finder
+from gossamer.handlers.user import load_handlers, run_handlers
+from gossamer.handlers.visited import VisitedPage
+from gossamer.messages import Document, Done, Fetch, Findings
+from gossamer.outcomes import Outcome
+from gossamer.parse.page import understand
+from gossamer.store.store import Store, payload_digest
+from gossamer.store.warc import WarcStore
+from gossamer.url.canonical import Joiner
+from gossamer.url.scope import Scope
+
+# What is understood: complete documents, and cut ones as far as they go.
+_UNDERSTOOD: Final = frozenset({Outcome.OK, Outcome.OK_PARTIAL, Outcome.BODY_TOO_LARGE})
+_IDLE_SECONDS: Final = 1.0
+_SYNC_SECONDS: Final = 0.005
+_MAX_TRACE: Final = 2_000
+
+Send = Callable[[Tag, object], None]
+
+
+class Intake:
+    """Turns fetches into findings; talks to the coordinator through `send` alone."""
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        store: Store | None,
+        watch: Watch,
+        clock: Clock,
+        send: Send,
+        *,
+        sync_seconds: float = _SYNC_SECONDS,
+    ) -> None:
+        settings = assignment.settings
+        self._settings = settings
+        self._store = store
+        self._watch = watch
+        self._clock = clock
+        self._send = send
+        self._parse_settings = settings.parse
+        self._joiner = Joiner(settings.url)
+        self._finder = _finder(settings, assignment.start_urls, self._joiner)
+        self._handlers = load_handlers(settings.handlers.use, assignment.main_script)
+        self._revisits = settings.store.revisits
+        self._archived = (
+            None if store is None else Archived(assignment.catalog, settings.catalog, clock)
+        )
+        self._done: list[Done] = []
+        self._unsynced: list[Findings] = []
+        self._oldest_unsynced = 0.0
+        self._sync_seconds = sync_seconds
+        workers = max(1, settings.crawl.workers)
+        self._sync_after = max(1, settings.crawl.concurrency // (2 * workers))
+
+    def step(self, fetches: Sequence[Fetch]) -> None:
+        """Understand what was fetched, sync when it is worth it."""
+        if fetches:
+            if not self._unsynced:
+                self._oldest_unsynced = self._clock.monotonic()
+            for fetch in fetches:
+                self._done.append(_done(fetch))
+                self._unsynced.append(self._understand(fetch))
+        if self._unsynced and self._worth_syncing(busy=bool(fetches)):
+            self.flush()
+
+    def flush(self) -> None:
+        """Make durable what is not yet, then report it."""
+        if not self._unsynced:
+            return
+        done, self._done = self._done, []
+        findings, self._unsynced = self._unsynced, []
+        try:
+            if self._store is not None:
+                self._store.sync()
+        except StorageError as error:
+            self._void(done, findings, error)
+        else:
+            self._send(Tag.REPORT, Report(done, findings))
+
+    def wait_seconds(self) -> float:
+        """Return how long the loop may wait for something to happen."""
+        return 0.0 if self._unsynced else _IDLE_SECONDS
+
+    def use_start_urls(self, start_urls: Sequence[str]) -> None:
+        """Judge by these what is in scope; what was reported before may be reported again."""
+        self._finder = _finder(self._settings, start_urls, self._joiner)
+
+    def close(self) -> None:
+        """Finish the archive files."""
+        if self._store is not None:
+            self._store.close()
+        if self._archived is not None:
+            self._archived.close()
+
+    def _worth_syncing(self, *, busy: bool) -> bool:
+        return (
+            not busy
+            or len(self._unsynced) >= self._sync_after
+            or self._clock.monotonic() - self._oldest_unsynced >= self._sync_seconds
+        )
+
+    def _void(self, done: list[Done], findings: list[Findings], error: StorageError) -> None:
+        for finding in findings:
+            self._finder.forget(finding)
+        doc_ids = [finding.doc_id for finding in findings]
+        self._send(Tag.VOID, Void(done, doc_ids, str(error), isinstance(error, DiskFullError)))
+
+    def _understand(self, fetch: Fetch) -> Findings:
+        self._watch.enter(fetch.visit.doc_id, self._clock.monotonic())
+        try:
+            return self._findings(fetch)
+        # The last line of defence: a bug of ours costs one page, says so, and fails the test run.
+        except Exception as error:  # noqa: BLE001
+            return Findings(
+                doc_id=fetch.visit.doc_id,
+                trans_id=fetch.visit.trans_id,
+                outcome=int(Outcome.INTERNAL),
+                status=fetch.status,
+                fetched_at=fetch.fetched_at,
+                milliseconds=fetch.milliseconds,
+                tries=fetch.visit.tries + 1,
+                detail="".join(traceback.format_exception(error))[-_MAX_TRACE:],
+            )
+        finally:
+            self._watch.leave()
+
+    def _findings(self, fetch: Fetch) -> Findings:
+        document = self._keep(fetch)
+        if fetch.outcome not in _UNDERSTOOD or not 200 <= fetch.status < 300:
+            return self._finder.findings(document, None)
+        page = understand(document, self._parse_settings, self._joiner)
+        if not self._handlers:
+            return self._finder.findings(document, page)
+        urls, records, failure = run_handlers(self._handlers, VisitedPage(document, page))
+        joined = self._joiner.join_all(fetch.visit.url, urls)
+        findings = self._finder.findings(
+            document, page, [url for url in joined if url is not None], tuple(records)
+        )
+        return msgspec.structs.replace(findings, detail=failure) if failure else findings
+
+    def _keep(self, fetch: Fetch) -> Document:
+        store, archived = self._store, self._archived
+        # Without a head: no response, or not of our spider.
+        if store is None or archived is None or not (fetch.head or fetch.raw):
+            return Document(fetch, None)
+        if not fetch.head:
+            stored = store.append(fetch)
+            return Document(fetch, stored.pointer, stored.payload_digest)
+        digest = payload_digest(fetch.raw) if fetch.raw else ""
+        known = archived.find(fetch, digest) if self._revisits else None
+        stored = store.append(fetch, known=known, digest=digest)
+        if not stored.revisit:
+            archived.note(fetch, stored)
+        return Document(fetch, stored.pointer, stored.payload_digest)
+
+
+def archive_store(assignment: Assignment, clock: Clock) -> WarcStore | None:
+    """Return the store in which a worker keeps what it is assigned to, unless nothing is kept."""
+    settings = assignment.settings.store
+    if not settings.keep:
+        return None
+    return WarcStore(Path(assignment.archive), assignment.name, settings, clock)
+
+
+def _finder(settings: Settings, start_urls: Sequence[str], joiner: Joiner) -> Finder:
+    return Finder(
+        Scope(settings.crawl, start_urls),
+        joiner,
+        settings.url,
+        settings.handlers,
+        settings.spider.allowed_ports,
+    )
+
+
+def _done(fetch: Fetch) -> Done:
+    return Done(
+        trans_id=fetch.visit.trans_id,
+        outcome=int(fetch.outcome),
+        status=fetch.status,
+        sent_at=fetch.sent_at,
+        retry_after_seconds=fetch.retry_after_seconds,
+    )

@@ -1,0 +1,53 @@
+"""What the pages of each family have said, so that one with nothing to add is recognised."""
+
+from typing import Final
+
+from gossamer.messages import Fetch, Page
+from gossamer.parse.references import Joiner
+from gossamer.parse.statements import clauses, made_up_name, statements
+from gossamer.url.families import family_of
+from gossamer.url.generations import Generations
+from gossamer.url.parts import host_of
+
+_BYTES_A_SAYING: Final = 64
+
+
+class NewsDesk:
+    """Remembers titles and texts by their hashes, within a bounded memory that forgets.
+
+    A text is the set of its statements: a page that puts together in a new way what others said has
+    news. Forgetting is harmless: a family begun anew has something to say once more.
+    """
+
+    def __init__(self, joiner: Joiner, max_bytes: int = 8 << 20) -> None:
+        self._joiner = joiner
+        self._said: Generations[set[int]] = Generations(lambda _: set(), _weigh, max_bytes)
+
+    def has_news(self, family: str, fetch: Fetch, page: Page) -> bool:
+        """Tell whether a document says something that its family has not said; remember it."""
+        said = self._said[family]
+        url = fetch.visit.url
+        # Most pages of people have a title of their own, so that most need not be looked through.
+        name = made_up_name(url)
+        title = b"".join(clauses(page.title.replace(name, "") if name else page.title))
+        if title and hash(title) not in said:
+            return self._keep(said, hash(title))
+
+        def is_kin(target: str) -> bool:
+            return family_of(host_of(target), target) == family
+
+        text = hash(frozenset(statements(fetch.body, page, url, self._joiner, is_kin)))
+        return text not in said and self._keep(said, text)
+
+    def forget(self) -> None:
+        """Forget everything: some of it was said by pages that will be fetched again."""
+        self._said.forget()
+
+    def _keep(self, said: set[int], saying: int) -> bool:
+        said.add(saying)
+        self._said.grow(_BYTES_A_SAYING)
+        return True
+
+
+def _weigh(family: str, said: set[int]) -> int:
+    return 2 * len(family) + 300 + _BYTES_A_SAYING * len(said)

@@ -1,0 +1,167 @@
+"""The pages of the map, from what the catalog holds of them."""
+
+from collections.abc import Collection, Iterable
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from gossamer.catalog.survey import Surveyed
+from gossamer.messages import Kind
+from gossamer.outcomes import PAGE_OUTCOMES, Outcome, name_of
+from gossamer.site.closure import Closure, Met, Names
+from gossamer.site.model import Facts, Page, no_assets
+from gossamer.site.observe import Observation
+
+_MAX_LINKED_FROM: Final = 100
+# A document that is too long is there all the same, and a redirect that leaves the site works.
+FINE: Final = PAGE_OUTCOMES | {Outcome.REDIR_NONE, Outcome.REDIR_SCOPE, Outcome.BODY_TOO_LARGE}
+_FROM_SERVER: Final = frozenset({Outcome.HTTP_4XX, Outcome.HTTP_429, Outcome.HTTP_5XX})
+_decode: Final = msgspec.json.Decoder(Observation).decode
+
+
+class Builder:
+    """Makes pages as they are met; of equal texts (most pages share assets) it keeps one."""
+
+    def __init__(self, names: Names) -> None:
+        self._urls = names.urls
+        self._texts: dict[str, str] = {}
+        self._pages: list[Page] = []
+
+    def note(self, met: Met, row: Surveyed, targets: list[int]) -> None:
+        """Take the next page."""
+        self._pages.append(self._page(met, row, targets))
+
+    def pages(self, found: Closure, *, all_links: bool) -> list[Page]:
+        """Return the pages in the order of the map.
+
+        Which pages link to it is noted for those that failed, and with `all_links` for all.
+        """
+        pages, urls = self._pages, self._urls
+        for met, page in zip(found.met, pages, strict=True):
+            page.facts.in_sitemap = met.doc_id in found.in_sitemaps
+        _name_aliases(pages, {urls[copy]: urls[first] for copy, first in found.copies.items()})
+        _note_links(pages, None if all_links else {page.url for page in pages if page.error})
+        return pages
+
+    def _page(self, met: Met, row: Surveyed, targets: list[int]) -> Page:
+        urls = self._urls
+        seen = _observation(row)
+        url = urls[met.doc_id]
+        assets = no_assets()
+        for kind, members in seen.assets.items():
+            assets[kind] = [self._texts.setdefault(member, member) for member in members]
+        is_cut = row.outcome == Outcome.BODY_TOO_LARGE
+        return Page(
+            url=url,
+            parent=urls.get(met.parent),
+            depth=met.depth,
+            status=row.status,
+            content_type=self._texts.setdefault(row.content_type, row.content_type),
+            checksum="" if is_cut else seen.sha256,
+            alias_of=None,
+            aliases=[],
+            assets=assets,
+            links=[urls[target] for target in targets] if row.kind != Kind.SITEMAP else [],
+            title=row.title,
+            bytes=row.body_bytes,
+            milliseconds=row.milliseconds,
+            error=None if row.outcome in FINE else error_of(row.outcome, row.status, row.detail),
+            facts=Facts(
+                outcome=_name(row.outcome),
+                detail=row.detail,
+                description=seen.description,
+                canonical=seen.canonical,
+                hreflang=seen.languages,
+                redirect_to=row.redirect_to,
+                simhash=row.simhash,
+                noindex=seen.noindex,
+                nofollow=seen.nofollow,
+                insecure_assets=_insecure(url, assets.values()),
+            ),
+        )
+
+
+def _observation(row: Surveyed) -> Observation:
+    if not row.record:
+        return Observation()
+    try:
+        return _decode(row.record)
+    except msgspec.MsgspecError:
+        # A handler of the user's own made it.
+        return Observation()
+
+
+def error_of(outcome: int | None, status: int, detail: str) -> str:
+    """Return what went wrong, for people."""
+    if outcome in _FROM_SERVER:
+        return f"HTTP {status}{_phrase(status)}"
+    name = _name(outcome)
+    return f"{name}: {detail}" if detail else name
+
+
+def _name(outcome: int | None) -> str:
+    return name_of(Outcome.INTERNAL if outcome is None else outcome)
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" {HTTPStatus(status).phrase}"
+    except ValueError:
+        return ""
+
+
+def _insecure(url: str, assets: Iterable[list[str]]) -> list[str]:
+    if not url.startswith("https:"):
+        return []
+    return [asset for members in assets for asset in members if asset.startswith("http:")]
+
+
+def _name_aliases(pages: list[Page], first: dict[str, str]) -> None:
+    """Say of which page each alias is one: by its bytes, a redirect, or its canonical link (B7)."""
+    by_url = {page.url: page for page in pages}
+    leads = {page.url: target for page in pages if (target := _leads_to(page, by_url))}
+    leads.update(first)
+    for page in pages:
+        if page.url not in leads:
+            continue
+        end = _end(page.url, leads)
+        if end is not None:
+            page.alias_of = end
+            by_url[end].aliases.append(page.url)
+
+
+def _leads_to(page: Page, by_url: dict[str, Page]) -> str | None:
+    facts = page.facts
+    if facts.redirect_to is not None:
+        return facts.redirect_to if facts.redirect_to in by_url else None
+    named = by_url.get(facts.canonical or "")
+    # A canonical link to what is no page of its own says nothing that could be believed.
+    if named is None or named is page or named.error or named.facts.redirect_to:
+        return None
+    return named.url if named.facts.canonical in (None, named.url) else None
+
+
+def _end(url: str, leads: dict[str, str]) -> str | None:
+    """Return where aliases of aliases end; None for those that go in a circle."""
+    passed = {url}
+    while url in leads:
+        url = leads[url]
+        if url in passed:
+            return None
+        passed.add(url)
+    return url
+
+
+def _note_links(pages: list[Page], wanted: Collection[str] | None) -> None:
+    """Note for the wanted pages (None: for all) which pages link to them."""
+    if wanted is not None and not wanted:
+        return
+    by_url = {page.url: page.facts for page in pages if wanted is None or page.url in wanted}
+    for page in pages:
+        for link in page.links:
+            facts = by_url.get(link)
+            if facts is not None:
+                facts.linked_count += 1
+                if facts.linked_count <= _MAX_LINKED_FROM:
+                    facts.linked_from.append(page.url)

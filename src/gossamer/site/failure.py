@@ -1,0 +1,61 @@
+"""When there is nothing to map: one message that says what happened and what to do."""
+
+from typing import Final
+
+from gossamer.catalog.catalog import RobotsRecord
+from gossamer.crawl.pipeline import Summary
+from gossamer.errors import StoppedError
+from gossamer.outcomes import name_of
+from gossamer.site.build import error_of
+from gossamer.site.model import Page, SiteMap
+
+_ADVICE: Final = (
+    ("dns.", "check how the name is written, and the network (gossamer doctor)"),
+    ("net.", "check that a server runs there, at this port"),
+    ("tls.", "check its certificate; --set spider.verify_tls=false sets it aside"),
+    ("http.", "start from a page that exists; --auth, --cookie or --header if it needs a log-in"),
+    ("redir.loop", "it may want a cookie: give one with --cookie"),
+    ("policy.private_address", "if it is your own network, add --set url.allow_private=true"),
+    ("policy.", "start from another page of the site"),
+)
+
+
+def require_pages(site_map: SiteMap, summary: Summary, robots: RobotsRecord | None) -> None:
+    """Complain unless there is at least one page in the map that did not fail."""
+    pages = site_map.pages
+    if any(page.error is None and not _leaves(page) for page in pages):
+        return
+    start = site_map.start_url
+    if site_map.robots_blocked:
+        raise StoppedError(
+            f"cannot map {start}: robots.txt forbids {site_map.robots_blocked[0]}; "
+            "if the site is your own, add --ignore-robots"
+        )
+    if not pages and robots is not None and robots.failures:
+        trouble = error_of(robots.outcome, robots.status, robots.detail)
+        raise StoppedError(
+            f"cannot map {start}: its robots.txt cannot be read: {trouble}; "
+            f"{_advice(name_of(robots.outcome))}"
+        )
+    if not pages:
+        raise StoppedError(f"cannot map {start}: {summary.message}")
+    last = pages[-1]
+    if last.error is None:
+        raise StoppedError(
+            f"cannot map {start}: it leads to {last.facts.redirect_to}, which is another site; "
+            "start from there"
+        )
+    via = "" if last.url == start else f" (at {last.url})"
+    raise StoppedError(f"cannot map {start}: {last.error}{via}; {_advice(last.facts.outcome)}")
+
+
+def _leaves(page: Page) -> bool:
+    """Whether it only leads elsewhere."""
+    return page.facts.redirect_to is not None and not 200 <= page.status < 300
+
+
+def _advice(outcome: str) -> str:
+    for prefix, advice in _ADVICE:
+        if outcome.startswith(prefix):
+            return advice
+    return "try again, or start from another page of the site"

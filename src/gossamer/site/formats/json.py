@@ -1,0 +1,62 @@
+"""JSON: one object with `summary`, `pages` and `errors`; docs/reference/site-map.md is its shape.
+
+One page a line, so that two maps can be compared with `diff` and a map of any size is written as it
+is encoded.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final
+
+import msgspec
+
+from gossamer.site.model import Page, SiteMap, is_error, summary_of
+from gossamer.site.text import safe_json
+
+FIELDS: Final = tuple(name for name in Page.__struct_fields__ if name != "facts")
+"""Of a page, in the order in which they are written."""
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class ErrorEntry(msgspec.Struct):
+    """A page that failed, with where it is linked."""
+
+    url: str
+    status: int
+    error: str | None
+    linked_from: list[str]
+
+
+def write(site_map: SiteMap, file: BinaryIO) -> None:
+    """Write the map as one JSON object."""
+    file.write(b'{"summary": ' + encoded(summary_of(site_map)))
+    file.write(b',\n"pages": [')
+    _write_lines(map(page_line, site_map.pages), file)
+    file.write(b'],\n"errors": [')
+    _write_lines(_error_lines(site_map), file)
+    file.write(b"]}\n")
+
+
+def page_line(page: Page) -> bytes:
+    """Return a page as JSON, in one line."""
+    return encoded({name: getattr(page, name) for name in FIELDS})
+
+
+def encoded(value: object) -> bytes:
+    """Return a value as JSON that cannot steer a terminal."""
+    return safe_json(_ENCODER.encode(value))
+
+
+def _error_lines(site_map: SiteMap) -> Iterator[bytes]:
+    for page in site_map.pages:
+        if is_error(page):
+            yield encoded(ErrorEntry(page.url, page.status, page.error, page.facts.linked_from))
+
+
+def _write_lines(lines: Iterable[bytes], file: BinaryIO) -> None:
+    between = b"\n"
+    for line in lines:
+        file.write(between + line)
+        between = b",\n"
+    if between != b"\n":
+        file.write(b"\n")

@@ -1,0 +1,86 @@
+"""Text of a map for people: what was crawled, unable to steer a terminal, and short enough to read.
+
+Everything that came from the web passes `visible` before it is printed, and `safe_json` before it
+is written as JSON: control characters, escape sequences, line breaks and the invisible characters
+that turn the direction of text become escapes.
+"""
+
+import re
+
+# Inside a JSON text these can stand only in strings, so an escape there means the same.
+_UNSAFE_IN_JSON = re.compile(
+    "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """Return the text with every character that does not print shown as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else _escape(character) for character in text
+    )
+
+
+def shortened(text: str, most: int) -> str:
+    """Return printable text of at most so many characters; an ellipsis shows that it was longer."""
+    # Escapes are longer than what they stand for, so the cut comes first and last.
+    shown = visible(text[: most + 1])
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def safe_json(encoded: bytes) -> bytes:
+    """Return JSON without raw control or direction characters; it means the same."""
+    if encoded.isascii() and b"\x7f" not in encoded:
+        return encoded
+    return _UNSAFE_IN_JSON.sub(lambda found: _json_escape(found[0]), encoded.decode()).encode()
+
+
+def bytes_in_words(count: float) -> str:
+    """Write a size: 512 B, 1.5 kB, 20 MB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(count) < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def seconds_in_words(seconds: float) -> str:
+    """Write a duration: 3.2 s, 4 min 5 s, 2 h 3 min."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port of an absolute URL: all before its path."""
+    start = url.find("://")
+    if start < 0:
+        return url
+    end = re.compile("[/?#]").search(url, start + 3)
+    return url if end is None else url[: end.start()]
+
+
+def path_of(url: str, origin: str) -> str:
+    """Return path and query of a URL of this origin, and any other URL whole."""
+    rest = url[len(origin) :]
+    return rest if url.startswith(origin) and rest.startswith(("/", "?")) else url
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escape(character: str) -> str:
+    code = ord(character)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

@@ -1,0 +1,119 @@
+"""Writes a map in any of its formats, to a stream or to files.
+
+A file appears under its name when it is whole: an interrupted run leaves the earlier one as it was.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, Final, Literal
+
+from gossamer.errors import InputError
+from gossamer.site.findings import Finding
+from gossamer.site.formats import csv, dot, html, json, jsonl, markdown, tree, xml
+from gossamer.site.model import SiteMap
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A form in which a map can be written."""
+
+    name: str
+    file_name: str
+    """Under which it is kept in a folder of several formats."""
+    write: Callable[[SiteMap, BinaryIO], None]
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    one.name: one
+    for one in (
+        Format("tree", "site.txt", tree.write),
+        Format("json", "site.json", json.write),
+        Format("jsonl", "site.jsonl", jsonl.write),
+        Format("xml", "sitemap.xml", xml.write),
+        Format("csv", "site.csv", csv.write),
+        Format("dot", "site.dot", dot.write),
+        Format("html", "report.html", html.write),
+        Format("markdown", "site.md", markdown.write),
+    )
+}
+
+
+_BUFFER_BYTES = 1 << 20
+
+
+def write_to_stream(
+    name: str,
+    site_map: SiteMap,
+    stream: BinaryIO,
+    findings: Sequence[Finding] = (),
+    *,
+    made_at: datetime | None = None,
+) -> None:
+    """Write one format to a pipe or an open file; for terminals see `formats.tree.write`."""
+    if name == "html":
+        html.write(site_map, stream, findings, made_at=made_at)
+    else:
+        _format(name).write(site_map, stream)
+
+
+def write_to_path(
+    name: str,
+    site_map: SiteMap,
+    path: Path,
+    findings: Sequence[Finding] = (),
+    *,
+    made_at: datetime | None = None,
+) -> list[Path]:
+    """Write one format to a file, or into a folder under its own name; return what was written.
+
+    Only a sitemap of many URLs becomes more than one file; the others are named after the first.
+    """
+    target = path / _format(name).file_name if path.is_dir() else path
+    if name != "xml":
+        with _whole(target) as file:
+            write_to_stream(name, site_map, file, findings, made_at=made_at)
+        return [target]
+    written = []
+    for part, content in xml.files(site_map, target.name):
+        with _whole(target.with_name(part)) as file:
+            file.write(content)
+        written.append(target.with_name(part))
+    return written
+
+
+def _format(name: str) -> Format:
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise InputError(f"there is no format {name!r}; there are {', '.join(FORMATS)}") from None
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes its name only when the block is left without an error."""
+    if path.exists() and not path.is_file():
+        # A device or a pipe, such as /dev/stdout, must stay what it is.
+        with _opened(path, "wb", path) as file:
+            yield file
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with _opened(temporary, "xb", path) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def _opened(path: Path, mode: Literal["wb", "xb"], named: Path) -> BinaryIO:
+    try:
+        return path.open(mode, buffering=_BUFFER_BYTES)
+    except OSError as error:
+        raise InputError(f"cannot write {named}: {error.strerror}") from error

@@ -1,0 +1,350 @@
+"""The report in a real browser, opened from disk."""
+
+import json
+import time
+
+import pytest
+from map_samples import (
+    HOSTILE_TITLES,
+    SITE,
+    chain,
+    findings,
+    hostile,
+    hostile_findings,
+    large,
+    realistic,
+    site_map_of,
+)
+
+from gossamer.site.formats import html
+from gossamer.site.model import is_error
+
+VIEWS = ["overview", "findings", "tree", "pages", "assets", "broken", "redirects", "duplicates"]
+VIEWS += ["weight"]
+
+# Texts on what is behind them, as a reader sees it: the ratio of WCAG 2.2, 1.4.3.
+CONTRAST = """
+(() => {
+  const light = (colour) => {
+    const [r, g, b] = colour.map((c) => c / 255)
+      .map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const parts = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = parts(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  let worst = [99, ''];
+  for (const element of document.querySelectorAll('body *')) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || !element.checkVisibility()) continue;
+    if (element.closest('svg, :disabled, script, style')) continue;
+    const style = getComputedStyle(element);
+    const [a, b] = [light(parts(style.color).slice(0, 3)), light(behind(element))];
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < worst[0]) worst = [ratio, element.outerHTML.slice(0, 80)];
+  }
+  return worst;
+})()
+"""
+
+
+@pytest.fixture
+def shown(tab, tmp_path):
+    """Write a report, open it, and see in the end that it asked and complained about nothing."""
+    path = tmp_path / "report.html"
+
+    def show(site_map, found=(), view="overview"):
+        with path.open("wb") as file:
+            html.write(site_map, file, found)
+        tab.open(f"{path.as_uri()}#{view}")
+        tab.wait_for(f"document.getElementById('view-{view}')")
+        return tab
+
+    yield show
+    assert tab.requested() == [path.as_uri()]
+    assert tab.complaints() == []
+
+
+def go(tab, view):
+    tab.run(f"location.hash = '{view}'")
+    tab.wait_for(f"document.getElementById('view-{view}')")
+
+
+def texts(tab, selector) -> list[str]:
+    query = f"[...document.querySelectorAll({json.dumps(selector)})]"
+    return tab.run(f"{query}.map((one) => one.textContent)")
+
+
+def click(tab, selector, text=None):
+    query = f"[...document.querySelectorAll({json.dumps(selector)})]"
+    chosen = f".find((one) => one.textContent.startsWith({json.dumps(text)}))" if text else "[0]"
+    tab.run(f"{query}{chosen}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+
+
+def search(tab, text):
+    tab.run(
+        "(() => { const input = document.querySelector('.view .search input');"
+        f" input.value = {json.dumps(text)}; input.dispatchEvent(new Event('input')); }})()"
+    )
+    time.sleep(0.2)
+
+
+def test_every_view_is_there(shown):
+    site_map = realistic()
+    tab = shown(site_map, findings(site_map))
+    assert tab.run("document.title") == "Site report: docs.example.org"
+    assert texts(tab, "h1") == ["docs.example.org"]
+    assert len(texts(tab, "#side nav a")) == len(VIEWS)
+    for view in VIEWS:
+        go(tab, view)
+        assert len(texts(tab, "h1")) == 1
+        assert len(tab.run("document.getElementById('main').innerText")) > 100
+
+
+def test_charts_are_drawn(shown):
+    tab = shown(realistic())
+    tab.wait_for("document.querySelectorAll('.chart svg').length === 6")
+    titles = texts(tab, ".charts h2")
+    assert titles == [
+        "Status codes",
+        "Findings",
+        "Depth",
+        "Response times",
+        "Content types",
+        "Asset weight",
+    ]
+    drawn = tab.run(
+        "[...document.querySelectorAll('.chart')].every((one) =>"
+        " [...one.querySelectorAll('.fill')].some((fill) => fill.getBBox().width > 3))"
+    )
+    assert drawn
+
+
+def test_a_click_on_a_bar_shows_its_pages(shown):
+    site_map = realistic()
+    tab = shown(site_map)
+    tab.wait_for("document.querySelectorAll('.chart svg').length === 6")
+    click(tab, ".mark.active", "404")
+    tab.wait_for("document.getElementById('view-pages')")
+    expected = sum(one.status == 404 for one in site_map.pages)
+    assert set(texts(tab, "tbody td:first-child")) == {"404"}
+    assert len(texts(tab, "tbody tr")) == expected
+    click(tab, ".facet.picked")
+    assert len(texts(tab, "tbody tr")) == 100
+
+
+def test_pages_are_sorted_searched_filtered_and_turned(shown):
+    site_map = realistic()
+    tab = shown(site_map, view="pages")
+    assert "1–100 of 300" in texts(tab, ".steps")[0]  # noqa: RUF001
+    click(tab, "th button", "Time")
+    assert tab.run("document.querySelector('th[aria-sort]').ariaSort") == "descending"
+    slowest = max(site_map.pages, key=lambda one: one.milliseconds)
+    assert slowest.url.removeprefix(SITE) in texts(tab, "tbody tr")[0]
+    click(tab, "th button", "Time")
+    assert tab.run("document.querySelector('th[aria-sort]').ariaSort") == "ascending"
+    click(tab, "button[aria-label='Next rows']")
+    assert "101–200 of 300" in texts(tab, ".steps")[0]  # noqa: RUF001
+    search(tab, "BLOG release")
+    found = [one for one in site_map.pages if "/blog/release" in one.url]
+    assert len(texts(tab, "tbody tr")) == len(found) > 0
+    search(tab, "no such page anywhere")
+    assert texts(tab, "tbody tr") == ["Nothing matches."]
+    search(tab, "")
+    click(tab, ".facet", "Errors")
+    assert len(texts(tab, "tbody tr")) == sum(map(is_error, site_map.pages))
+
+
+def test_the_tree_opens_closes_and_finds(shown):
+    site_map = realistic()
+    tab = shown(site_map, view="tree")
+    before = len(texts(tab, ".row"))
+    click(tab, ".row.page[aria-expanded='false'] .toggle")
+    opened = len(texts(tab, ".row"))
+    assert opened > before
+    click(tab, ".facet", "Close all")
+    assert len(texts(tab, ".row")) == 3
+    click(tab, ".facet", "Open all")
+    while "Show more" in texts(tab, ".tree > .more"):
+        click(tab, ".tree > .more")
+    assert len(texts(tab, ".row.page")) == 300
+    search(tab, "settings-34.html")
+    rows = texts(tab, ".row.page")
+    assert rows[0].startswith(SITE + "/")
+    assert rows[-1].startswith("/reference/settings-34.html")
+    levels = tab.run("[...document.querySelectorAll('.row')].map((one) => Number(one.ariaLevel))")
+    assert levels == list(range(1, len(levels) + 1))
+
+
+def test_the_tree_shows_the_assets_of_a_page(shown):
+    site_map = realistic()
+    tab = shown(site_map, view="tree")
+    click(tab, ".row.assets .toggle")
+    expected = [url for urls in site_map.pages[0].assets.values() for url in urls]
+    shown_assets = texts(tab, ".row.asset")
+    assert len(shown_assets) == len(expected)
+    assert all(
+        url.removeprefix(SITE) in row for url, row in zip(expected, shown_assets, strict=True)
+    )
+
+
+def test_broken_links_name_the_pages_that_link_to_them(shown):
+    site_map = realistic()
+    tab = shown(site_map, view="broken")
+    rows = texts(tab, "tbody tr")
+    targets = texts(tab, "tbody td:nth-child(2) .place")
+    for one in filter(is_error, site_map.pages):
+        row = rows[targets.index(one.url.removeprefix(SITE))]
+        for url in one.facts.linked_from[:3]:
+            assert url.removeprefix(SITE) in row
+    assert any("-7.webp" in row and "img" in row for row in rows)
+    hidden = next(one for one in site_map.pages if is_error(one) and one.facts.linked_count > 3)
+    search(tab, hidden.url.removeprefix(SITE))
+    click(tab, "tbody .more")
+    row = texts(tab, "tbody tr")[0]
+    assert all(url.removeprefix(SITE) in row for url in hidden.facts.linked_from)
+
+
+def test_redirect_chains_and_loops_are_followed(shown):
+    tab = shown(realistic(), view="redirects")
+    rows = tab.run(
+        "[...document.querySelectorAll('tbody tr')].map((row) =>"
+        " [...row.querySelectorAll('.hops li')].map((hop) => hop.textContent))"
+    )
+    assert ["301 /v1/", "302 /v2/", "308 /v3/", "200 /blog/"] in rows
+    assert ["302 /round", "302 /and-round", "loop /round"] in rows
+    assert ["302 /shop", "elsewhere https://shop.example.com/"] in rows
+    assert len(rows) == 8
+
+
+def test_duplicates_are_grouped(shown):
+    site_map = realistic()
+    tab = shown(site_map, view="duplicates")
+    groups = [one for one in site_map.pages if one.aliases]
+    rows = texts(tab, "tbody tr")
+    assert len(rows) == len(groups)
+    for group in groups:
+        row = next(row for row in rows if f"{group.url.removeprefix(SITE)}{group.title}" in row)
+        assert all(url.removeprefix(SITE) in row for url in group.aliases)
+
+
+def test_slow_and_large_pages_come_first(shown):
+    site_map = realistic()
+    tab = shown(site_map, view="weight")
+    slow, size = (
+        max((one for one in site_map.pages if one.status), key=lambda one: getattr(one, field))
+        for field in ("milliseconds", "bytes")
+    )
+    assert slow.url.removeprefix(SITE) in texts(tab, ".card:first-child tbody tr")[0]
+    assert size.url.removeprefix(SITE) in texts(tab, ".card:last-child tbody tr")[0]
+    assert texts(tab, ".card:first-child .bad-text") == ["4.0 s"]
+
+
+def test_findings_are_explained_with_their_urls(shown):
+    site_map = realistic()
+    tab = shown(site_map, findings(site_map), view="findings")
+    assert texts(tab, "summary .pill") == ["error", "warning", "notice"]
+    tab.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    tab.wait_for("document.querySelectorAll('.finding .table').length === 3")
+    assert "Visitors who follow these links" in texts(tab, ".finding")[0]
+    assert "Linked from" in texts(tab, ".finding.error th")[2]
+    assert len(texts(tab, ".finding.notice tbody tr")) == 2
+
+
+def test_a_page_tells_all_that_is_known_of_it(shown):
+    site_map = realistic()
+    tab = shown(site_map, view="pages")
+    click(tab, "tbody .link", "/guide/")
+    assert tab.run("document.querySelector('dialog').open")
+    told = tab.run("document.querySelector('dialog').innerText")
+    guide = next(one for one in site_map.pages if one.url == SITE + "/guide/")
+    assert guide.url in told
+    assert f"Linked from ({guide.facts.linked_count})" in told
+    assert all(url.removeprefix(SITE) in told for url in guide.assets["css"])
+    click(tab, "dialog button[aria-label='Close']")
+    assert not tab.run("document.querySelector('dialog').open")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_crawled_text_is_shown_as_text(shown, view):
+    tab = shown(hostile(), hostile_findings(), view=view)
+    tab.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    if view == "tree":
+        click(tab, ".facet", "Open all")
+    time.sleep(0.1)
+    assert tab.run("document.title") == "Site report: docs.example.org"
+    assert tab.run("document.scripts.length") == 2
+    assert (
+        tab.run("document.querySelectorAll('img, iframe, object, embed, base, form').length") == 0
+    )
+    targets = tab.run("[...document.querySelectorAll('a')].map((one) => one.href)")
+    assert all(target.startswith(("https://", "http://", "file://")) for target in targets)
+    handlers = tab.run(
+        "[...document.querySelectorAll('*')].flatMap((one) => [...one.attributes])"
+        ".filter((one) => one.name.startsWith('on')).length"
+    )
+    assert handlers == 0
+    if view == "pages":
+        told = " ".join(texts(tab, "tbody tr"))
+        assert all(title in told for title in HOSTILE_TITLES[:3])
+        assert "\\u202egnp.exe" in told
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_text_can_be_read_in_dark_and_in_light(shown, tab, scheme):
+    tab.prefer(scheme)
+    site_map = realistic()
+    shown(site_map, findings(site_map))
+    ground = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]"
+    assert (tab.run(ground) < 60) == (scheme == "dark")
+    for view in VIEWS:
+        go(tab, view)
+        tab.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        ratio, what = tab.run(CONTRAST)
+        assert ratio >= 4.5, (view, what)
+    click(tab, ".theme")
+    assert (tab.run(ground) < 60) != (scheme == "dark")
+    ratio, what = tab.run(CONTRAST)
+    assert ratio >= 4.5, what
+    tab.run("localStorage.clear()")
+
+
+def test_a_narrow_screen_is_enough(shown, tab):
+    tab.resize(390, 800)
+    site_map = realistic()
+    shown(site_map, findings(site_map))
+    for view in VIEWS:
+        go(tab, view)
+        assert tab.run("document.documentElement.scrollWidth") <= 390, view
+
+
+@pytest.mark.parametrize("make", [lambda: site_map_of([]), lambda: chain(3000)])
+def test_odd_maps_are_shown(shown, make):
+    tab = shown(make())
+    for view in VIEWS:
+        go(tab, view)
+    go(tab, "tree")
+    click(tab, ".facet", "Open all")
+
+
+@pytest.mark.slow
+def test_50_000_pages_are_no_trouble(shown, tab):
+    site_map = large(50_000)
+    start = time.monotonic()
+    shown(site_map)
+    for view in VIEWS:
+        go(tab, view)
+    assert time.monotonic() - start < 60
+    go(tab, "pages")
+    search(tab, "page-49999.html")
+    tab.wait_for("document.querySelectorAll('tbody tr').length === 1", timeout=10)
+    click(tab, "th button", "Size")
+    go(tab, "tree")
+    search(tab, "page-49999.html")
+    tab.wait_for("document.querySelector('.bar .quiet').textContent === '1 page found'", timeout=10)
+    assert texts(tab, ".row.page")[-1].startswith("/section-2499/page-49999.html")
