@@ -304,5 +304,5 @@ def test_a_handler_that_cannot_be_loaded_ends_the_crawl_before_it_begins(
     result = gossamer("crawl", "http://127.0.0.1/", "--dir", tmp_path, "--set", use, check=None)
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
-        'gossamer: cannot load handler "nowhere:nothing": No module named \'nowhere\''
+        "gossamer: cannot load handler \"nowhere:nothing\": No module named 'nowhere'"
     ]

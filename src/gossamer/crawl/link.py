@@ -137,9 +137,13 @@ class Link:
                 return
             del self._out[:sent]
 
-    def receive(self) -> Iterator[tuple[Tag, bytes]]:
-        """Yield the frames that have arrived; sets `closed` when the other side is gone."""
-        self._read()
+    def receive(self, *, read: bool = True) -> Iterator[tuple[Tag, bytes]]:
+        """Yield the frames that have arrived; sets `closed` when the other side is gone.
+
+        With `read` off, only those that came along with an earlier one.
+        """
+        if read:
+            self._read()
         while len(self._in) >= 4:
             length = int.from_bytes(self._in[:4], "big")
             if not 1 <= length <= _MAX_FRAME:

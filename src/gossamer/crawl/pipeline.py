@@ -88,6 +88,7 @@ def crawl_workspace(
     clock = clock or SystemClock()
     stops = stops or Stops()
     starts = canonical_starts(start_urls, settings)
+    _check_handlers(settings)
     settings = _counted(settings)
     workspace = Workspace(directory)
     began = clock.monotonic()

@@ -83,9 +83,9 @@ def main(arguments: Sequence[str]) -> int:
 def _serve(link: Link, spider: Spider, worker: Worker) -> None:
     stopping = False
 
-    def on_message() -> None:
+    def on_message(*, read: bool = True) -> None:
         nonlocal stopping
-        for tag, payload in link.receive():
+        for tag, payload in link.receive(read=read):
             if tag is Tag.ORDERS:
                 worker.begin(decode_orders(payload))
             elif tag is Tag.POLICY:
@@ -96,6 +96,8 @@ def _serve(link: Link, spider: Spider, worker: Worker) -> None:
             # The coordinator is gone: nothing may be fetched any more, and nobody would hear of it.
             os._exit(1)
 
+    # What came along with the assignment does not make the descriptor readable any more.
+    on_message(read=False)
     spider.watch(link.fileno(), on_message)
     while not stopping:
         worker.step(spider.poll(worker.wait_seconds()))

@@ -20,7 +20,7 @@ from gossamer.messages import Found, Kind
 from gossamer.outcomes import Outcome, State, name_of
 from gossamer.site.build import FINE, error_of
 from gossamer.site.model import AssetCheck, Page, SiteMap
-from gossamer.site.observe import WEIGHER, Weight
+from gossamer.site.observation import WEIGHER, Weight
 from gossamer.site.ring import TimeLimit
 from gossamer.url.address import port_refusal
 from gossamer.url.parts import host_of, md5_of, port_of, site_of

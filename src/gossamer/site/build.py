@@ -11,7 +11,7 @@ from gossamer.messages import Kind
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, name_of
 from gossamer.site.closure import Closure, Met, Names
 from gossamer.site.model import Facts, Page, no_assets
-from gossamer.site.observe import Observation
+from gossamer.site.observation import Observation
 
 _MAX_LINKED_FROM: Final = 100
 # A document that is too long is there all the same, and a redirect that leaves the site works.

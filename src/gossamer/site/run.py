@@ -11,7 +11,6 @@ from gossamer.config.settings import Settings
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.progress import Progress
-from gossamer.site.assets import check_assets
 from gossamer.site.failure import require_pages
 from gossamer.site.model import SiteMap
 from gossamer.site.ring import Ring, TimeLimit
@@ -68,5 +67,7 @@ def map_site(
     site_map.seconds = time.monotonic() - began
     require_pages(site_map, summary, robots)
     if plan.check_assets and limit.stops.requested is None:
+        from gossamer.site.assets import check_assets  # noqa: PLC0415 - few ask for it
+
         summary = check_assets(site_map, settings, limit) or summary
     return Outing(site_map, summary)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gossamer.config.load import Loaded
 from gossamer.config.settings import Settings
-from gossamer.site.observe import HANDLER
+from gossamer.site.observation import HANDLER
 
 CONCURRENCY = 8
 MAX_WORKERS = 2
