@@ -70,17 +70,22 @@ def resident(processes: list[int]) -> int:
 def crawl(workspace: Path, pages: int) -> tuple[float, int]:
     """Crawl a fake web; return CPU milliseconds a page and the peak memory of all processes."""
     with FakeWeb(pages=pages, hosts=20, seed=3) as web:
-        argv = [sys.executable, "-m", "gossamer.cli", "crawl", web.start_url, "--dir", workspace]
-        argv += ["--scope", "any", "--allow-private", "--delay", "0", "--per-host", "16"]
-        argv += ["--concurrency", "16", "--workers", "2", "--json"]
-        before = os.times()
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE)
-        peak = 0
-        while process.poll() is None:
-            peak = max(peak, resident(tree(process.pid)))
-            time.sleep(0.2)
-        output, _ = process.communicate()
-        after = os.times()
+        return measured(workspace, web.start_url, [])
+
+
+def measured(workspace: Path, start_url: str, options: list[str]) -> tuple[float, int]:
+    """Crawl; return CPU milliseconds a page and the peak memory of all processes."""
+    argv = [sys.executable, "-m", "gossamer.cli", "crawl", start_url, "--dir", str(workspace)]
+    argv += ["--scope", "any", "--allow-private", "--delay", "0", "--per-host", "16"]
+    argv += ["--concurrency", "16", "--workers", "2", "--json", *options]
+    before = os.times()
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, resident(tree(process.pid)))
+        time.sleep(0.2)
+    output, _ = process.communicate()
+    after = os.times()
     fetched = json.loads(output)["progress"]["pages"]
     spent = after.children_user + after.children_system
     spent -= before.children_user + before.children_system

@@ -68,7 +68,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--temporary", help="folder for what the crawlers write; a disk, not memory"
     )
-    parser.add_argument("--once", default="scrapy,crawlee", help="tools that are run a single time")
+    parser.add_argument(
+        "--once", default="scrapy,scrapy-resumable,crawlee", help="tools that are run a single time"
+    )
     return parser.parse_args()
 
 

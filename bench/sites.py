@@ -102,7 +102,7 @@ def available() -> list[str]:
 @contextmanager
 def serve(name: str, folder: Path, generated_pages: int) -> Iterator[Site]:
     """Serve a site with nginx for as long as the block lasts."""
-    port = _free_port()
+    port = free_port()
     root = DOCUMENTS.get(name)
     if root is None:
         root = folder / "site"
@@ -163,7 +163,8 @@ def _nginx() -> str:
     return shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin") or ""
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody uses at the moment."""
     with socket.socket() as probe:
         probe.bind((ADDRESS, 0))
         port: int = probe.getsockname()[1]

@@ -45,6 +45,11 @@ def _site(url: str, folder: Path) -> list[str]:
     return [program, "site", url, *options.split(), "-o", str(folder / "site.json")]
 
 
+def _three_daemons(url: str, folder: Path) -> list[str]:
+    script = str(HERE / "peers" / "three_daemons.py")
+    return [sys.executable, script, url, str(folder), str(CONCURRENCY)]
+
+
 def _wget2(url: str, folder: Path) -> list[str]:
     options = f"-q -r -l inf --no-parent --robots=on --max-threads={CONCURRENCY}"
     return ["wget2", *options.split(), "-P", str(folder / "files"), url]
@@ -58,6 +63,10 @@ def _scrapy(url: str, folder: Path) -> list[str]:
         str(folder),
         str(CONCURRENCY),
     ]
+
+
+def _scrapy_resumable(url: str, folder: Path) -> list[str]:
+    return [*_scrapy(url, folder), "resumable"]
 
 
 def _crawlee(url: str, folder: Path) -> list[str]:
@@ -136,6 +145,7 @@ TOOLS = {
     for tool in (
         Tool("gossamer", _gossamer, _has_gossamer, lambda: "gossamer, this tree"),
         Tool("site", _site, _has_gossamer, lambda: "gossamer site, this tree"),
+        Tool("daemons", _three_daemons, _has_gossamer, lambda: "gossamer as three daemons"),
         Tool(
             "wget2",
             _wget2,
@@ -155,6 +165,12 @@ TOOLS = {
             _scrapy,
             lambda: _prepare_python("scrapy", "scrapy"),
             lambda: _package_version("scrapy"),
+        ),
+        Tool(
+            "scrapy-resumable",
+            _scrapy_resumable,
+            lambda: _prepare_python("scrapy", "scrapy"),
+            lambda: _package_version("scrapy") + ", JOBDIR",
         ),
     )
 }

@@ -1,4 +1,8 @@
-"""Scrapy: follow every link of one host; keep URL and title of each page."""
+"""Scrapy: follow every link of one host; keep URL and title of each page.
+
+With a fourth argument its queue and its memory of URLs are kept on disk (JOBDIR), so that the crawl
+could be resumed, as every gossamer crawl can.
+"""
 
 import sys
 from urllib.parse import urlsplit
@@ -21,8 +25,10 @@ class HostSpider(CrawlSpider):
             yield {"url": response.url, "title": response.css("title::text").get()}
 
 
+resumable = {"JOBDIR": f"{FOLDER}/job"} if len(sys.argv) > 4 else {}
 process = CrawlerProcess(
-    {
+    resumable
+    | {
         "CONCURRENT_REQUESTS": CONCURRENCY,
         "CONCURRENT_REQUESTS_PER_DOMAIN": CONCURRENCY,
         "DOWNLOAD_DELAY": 0,
