@@ -49,7 +49,8 @@ programs:
 		echo "make: some tests will be skipped; on Debian: sudo apt install $(TEST_PACKAGES)" >&2; exit 0; \
 	fi; \
 	echo "Installing $(TEST_PACKAGES) for the tests (once)"; \
-	install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends $(TEST_PACKAGES) </dev/null >/dev/null; }; \
+	install() { failed=; for package in $(TEST_PACKAGES); do DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes \
+		--no-install-recommends $$package </dev/null >/dev/null || failed=1; done; [ -z "$$failed" ]; }; \
 	install 2>/dev/null || { apt-get update -qq && install; } || \
 		echo "make: cannot install $(TEST_PACKAGES); the tests that need them will be skipped" >&2
 

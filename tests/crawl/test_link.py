@@ -15,6 +15,18 @@ def ends():
     far.close()
 
 
+def test_frames_that_come_together_are_all_heard():
+    """What arrives with the first frame does not make the descriptor readable again."""
+    one, other = link_pair()
+    sender, receiver = Link(one, blocking=True), Link(other, blocking=True)
+    sender.send(Tag.ORDERS, [])
+    sender.send(Tag.STOP, None)
+    assert next(receiver.receive())[0] is Tag.ORDERS
+    assert [tag for tag, _ in receiver.receive(read=False)] == [Tag.STOP]
+    sender.close()
+    receiver.close()
+
+
 def test_frames_arrive_whole_and_in_order(ends):
     near, far = ends
     visits = [Visit(5, 9, "127.0.0.1", "http://h/é", via=("http://a/",), etag='"x"')]

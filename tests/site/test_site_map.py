@@ -4,7 +4,8 @@ import pytest
 from site_rig import Reply, Site, moved, page, paths, run_site, site_map
 
 
-@pytest.mark.req("S2.1", "S2.2", "S2.3", "S2.17", "S2.23", "S2.24", "S2.28", "S2.30", "S2.42")
+@pytest.mark.req("S2.1", "S2.2", "S2.3", "S2.10", "S2.11", "S2.13", "S2.15", "S2.17")
+@pytest.mark.req("S2.22", "S2.23", "S2.24", "S2.28", "S2.30", "S2.31", "S2.42")
 def test_one_argument_gives_the_tree_of_one_site():
     """Links that leave the site are ignored; each page is under the one that led to it first."""
     answers = {
@@ -89,6 +90,7 @@ def test_what_a_copy_and_an_honest_page_link_to_is_in_the_map():
     assert found["by_url"][site.url("/two/deep.html")]["parent"] == site.url("/slow")
 
 
+@pytest.mark.req("S2.9", "S2.20", "S2.41")
 def test_the_order_is_the_same_however_the_answers_come():
     import random
     import time

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 _PLACES = {
     "--dir": "directory",
+    "--keep": "directory",
+    "--resume": "directory",
     "--config": "file",
+    "--compare": "file",
     "--capture": "file",
     "--file": "file",
     "-o": "file",

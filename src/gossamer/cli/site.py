@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FORMATS = ("tree", "json", "jsonl", "xml", "csv", "dot", "html", "markdown")
 """As in site/writing.py, which takes many modules to load; a test compares the two."""
 EXIT_FINDINGS = 1
+_PROXY_NOTE = "behind a proxy the address policy cannot see where names lead"
 _SECRETS = "--header, --cookie and --auth are"
 _ROBOTS_NOTE = "robots.txt was set aside (--ignore-robots)"
 
@@ -130,6 +131,7 @@ def _add_manners(parser: Parser) -> None:
 
 
 def _add_identity(parser: Parser) -> None:
+    parser.add_argument("--proxy", metavar="URL", help="send all requests through this proxy")
     parser.add_argument("--user-agent", metavar="TEXT", help="the User-Agent header")
     parser.add_argument(
         "--header",
@@ -149,6 +151,8 @@ def run(arguments: Namespace) -> int:
     show = Show.of(arguments, destinations(arguments.format or [], arguments.output or []))
     directory = _workspace(arguments)
     settings = _settings(arguments, fingerprints=show.audits)
+    if settings.spider.proxy:
+        print(f"gossamer: {_PROXY_NOTE}", file=sys.stderr)
     if arguments.ignore_robots:
         print(f"gossamer: {_ROBOTS_NOTE}; do this to your own site only", file=sys.stderr)
 
@@ -224,6 +228,7 @@ def _overrides(arguments: Namespace) -> dict[str, dict[str, object]]:
         },
         "spider": {
             "user_agent": arguments.user_agent,
+            "proxy": arguments.proxy,
             "headers": headers or None,
             "header_hosts": [_host(arguments, _SECRETS)] if headers else None,
         },

@@ -114,6 +114,14 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         tuple[str, ...],
         Meta(description="Hosts that get these headers; empty means every host of the crawl."),
     ] = ()
+    proxy: Annotated[
+        str,
+        Meta(
+            description="A proxy for all requests, such as http://proxy.example:3128; it resolves "
+            "the names, so that the address policy sees only addresses written in URLs. Empty "
+            "means none, whatever the environment says."
+        ),
+    ] = ""
     http2: Annotated[bool, Meta(description="Offer HTTP/2 by ALPN.")] = True
     verify_tls: Annotated[
         bool,

@@ -6,9 +6,10 @@ addresses it had when it was first resolved; every other host must be at public 
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable
-from ipaddress import IPv6Address
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
+from gossamer.spider.spider import BEHIND_PROXY
 from gossamer.url.address import AddressPolicy
 from gossamer.urlserver.dns import Resolver
 from gossamer.urlserver.resolution import Resolution, refused
@@ -23,7 +24,10 @@ class Names:
         policy: AddressPolicy,
         named_hosts: Collection[str],
         tell_policy: Callable[[AddressPolicy], None],
+        *,
+        proxied: bool = False,
     ) -> None:
+        self._proxied = proxied
         self._resolver = resolver
         self._policy = policy
         self._unpinned = set(named_hosts)
@@ -45,7 +49,10 @@ class Names:
         self.named |= new
 
     def ask(self, host: str) -> None:
-        """Have a host name resolved."""
+        """Have a host name resolved; behind a proxy only addresses are looked at."""
+        if self._proxied and not _is_address(host):
+            self._answers.append((host, Resolution((BEHIND_PROXY,), float("inf"))))
+            return
         self._asked.add(host)
         self._resolver.resolve(host)
 
@@ -71,6 +78,14 @@ class Names:
         if refusal is None:
             return resolution
         return refused(resolution, refusal)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def own_addresses() -> list[str]:

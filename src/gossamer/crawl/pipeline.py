@@ -233,7 +233,13 @@ def wired(
         spider.use_policy(new)
         crew.tell_policy(new.to_bytes())
 
-    names = Names(resolver, policy, {host_of(url) for url in ground.seeds}, tell_policy)
+    names = Names(
+        resolver,
+        policy,
+        {host_of(url) for url in ground.seeds},
+        tell_policy,
+        proxied=bool(settings.spider.proxy),
+    )
     writer = Writer(catalog, stops.fail)
     ledger = Ledger(
         settings.crawl.concurrency,

@@ -28,6 +28,8 @@ from gossamer.url.address import AddressPolicy, port_refusal
 from gossamer.url.canonical import host_of, port_of
 
 MAX_IDLE_CONNECTIONS: Final = 4_096
+BEHIND_PROXY: Final = "0.0.0.0"
+"""The address of a host whose name the proxy resolves; it is never connected to."""
 _SPARE_DESCRIPTORS: Final = 64
 _MAX_SPARE_HANDLES: Final = 1_024
 _LONGEST_TICK_SECONDS: Final = 0.1
@@ -180,6 +182,8 @@ class Spider:
         why = port_refusal(port_of(url), self._settings.allowed_ports)
         if why is not None:
             return Outcome.POLICY_PORT, why
+        if self._settings.proxy and visit.address == BEHIND_PROXY:
+            return None
         host = host_of(url)
         # A zone names an interface of ours: no address of the web has one.
         if "%" in visit.address or not self._shared.policy.allows(host, visit.address):

@@ -29,6 +29,8 @@ from gossamer.url.canonical import host_of
 _BUFFER_BYTES: Final = 262_144
 _MAX_CHUNK_EXTENSION_BYTES: Final = 4_096
 _CHUNK_FRAME_BYTES: Final = 32
+# CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl has no name for.
+_SUPPRESS_CONNECT_HEADERS: Final = 265
 _NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
 
 
@@ -103,7 +105,7 @@ class Transfer:
         self.secure = visit.url.startswith("https")
         handle = self.handle
         handle.setopt(pycurl.URL, visit.url)
-        if visit.address != self._address:
+        if visit.address != self._address and not self._shared.settings.proxy:
             self._address = visit.address
             target = f"[{visit.address}]" if ":" in visit.address else visit.address
             # Any host, any port: all go to this address, at the port of the URL.
@@ -304,8 +306,10 @@ class Transfer:
             pycurl.USERAGENT: settings.user_agent,
             pycurl.HTTPHEADER: self._shared.form.lines,
             # Proxies named in the environment would connect where they like.
-            pycurl.PROXY: "",
-            pycurl.NOPROXY: "*",
+            pycurl.PROXY: settings.proxy,
+            pycurl.NOPROXY: "" if settings.proxy else "*",
+            # Else the proxy's answer to CONNECT would pass for the server's.
+            _SUPPRESS_CONNECT_HEADERS: 1,
             pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
             pycurl.REDIR_PROTOCOLS: 0,
             pycurl.FOLLOWLOCATION: 0,
@@ -333,7 +337,8 @@ class Transfer:
         """Open the socket, if the address that libcurl is about to connect to may be used."""
         actual = address.addr[0]
         host = host_of(self.visit.url)
-        if not self._shared.policy.allows(host, actual):
+        # The user named the proxy; where that connects to we cannot see.
+        if not self._shared.settings.proxy and not self._shared.policy.allows(host, actual):
             self.stop(
                 Outcome.POLICY_PRIVATE_ADDRESS, f"{actual} may not be connected to for {host}"
             )
