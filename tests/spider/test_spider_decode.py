@@ -89,6 +89,16 @@ def test_raw_deflate(step: int) -> None:
     assert decode(raw, "deflate", step=step) == Decoded(TEXT)
 
 
+@pytest.mark.parametrize("step", [1, 7, 20, 100, 150, 10_000])
+def test_a_wrong_checksum_costs_nothing_of_the_body(step: int) -> None:
+    """However the body was cut into packets."""
+    raw = bytearray(gzip.compress(TEXT))
+    raw[-6] ^= 0xFF
+    decoded = decode(bytes(raw), "gzip", step=step)
+    assert decoded.fault is Outcome.BODY_DECODE
+    assert decoded.body == TEXT
+
+
 @given(st.binary(min_size=20, max_size=400), st.integers(0, 2**31), st.integers(1, 500))
 def test_gzip_under_another_name(body: bytes, stamp: int, step: int) -> None:
     """H58: whatever brotli, zstd and deflate make of it, it is recognised."""

@@ -124,7 +124,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _serve(link: Link, worker: StoreWorker) -> None:
-    stopping = False
+    # What came along with the assignment does not make the descriptor readable any more.
+    stopping = _listen(link, worker, read=False)
     while not stopping:
         if select.select([link], [], [], worker.wait_seconds())[0]:
             stopping = _listen(link, worker)
@@ -132,9 +133,9 @@ def _serve(link: Link, worker: StoreWorker) -> None:
     worker.cancel()
 
 
-def _listen(link: Link, worker: StoreWorker) -> bool:
+def _listen(link: Link, worker: StoreWorker, *, read: bool = True) -> bool:
     """Take what the store server says; return whether it says STOP."""
-    for tag, payload in link.receive():
+    for tag, payload in link.receive(read=read):
         if tag is Tag.DEPOSITS:
             worker.begin(decode_deposits(payload))
         elif tag is Tag.START_URLS:

@@ -140,8 +140,10 @@ class Decoder:
             decoded = other.finish(raw)
             if decoded.fault is None:
                 return Decoded(decoded.body, Outcome.BODY_DECODE, wrong_name, ("coding_sniffed",))
-        if is_gzip and self.fault is Outcome.BODY_DECODE and not body:
-            body = _inflate_damaged(raw, self._max_bytes)
+        if is_gzip and self.fault is Outcome.BODY_DECODE:
+            # The step that failed may have swallowed what it had made: more or less of it,
+            # depending on how the body was cut into packets.
+            body = max(body, _inflate_damaged(raw, self._max_bytes), key=len)
         return Decoded(body, self.fault, self._detail)
 
     def _run(self, depth: int, data: bytes) -> Iterator[bytes]:
