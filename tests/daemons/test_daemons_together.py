@@ -1,5 +1,6 @@
 """URL Server, Spider and Store Server together, judged by the fake web's own log."""
 
+import re
 import subprocess
 import sys
 import time
@@ -67,13 +68,25 @@ def test_three_spiders_share_the_work_under_common_limits(tmp_path: Path):
     with FakeWeb(pages=600, hosts=12, seed=6, latency_ms=20) as web:
         with Trio(web, tmp_path, spiders=3, settings=PACE) as trio:
             trio.wait_until_done()
+            spiders = [spider_name(number) for number in range(3)]
+            codes = [trio.stop(name) for name in (URL_SERVER, *spiders)]
             trio.assert_nobody_broke()
             log, truth = web.log(), web.truth()
         assert judge.missing(log, truth) == set()
         assert judge.refetches(log) == {}
         assert_polite(log, truth)
-        delivered = [(tmp_path / f"{spider_name(number)}.log") for number in range(3)]
-        assert all(path.exists() for path in delivered)
+        assert codes == [0, 0, 0, 0]
+        orders = [orders_of(trio, name) for name in spiders]
+        assert min(orders) > 0
+        # A redirect that is followed in place is a request without an order of its own.
+        assert sum(orders) <= len([each for each in log.requests if not each.is_robots])
+
+
+def orders_of(trio: Trio, name: str) -> int:
+    """Return how many orders a Spider says it has had, at its end."""
+    said = re.search(r"stopped after ([\d,]+) orders", trio.log(name))
+    assert said is not None, trio.log(name)
+    return int(said[1].replace(",", ""))
 
 
 @pytest.mark.slow

@@ -8,8 +8,7 @@ import pytest
 from gossamer.outcomes import Outcome
 
 SIZE = 2 << 20
-# Half of the time after which a worker is ended for a page; a busy machine makes CPU time dear.
-SECONDS = 5.0
+SECONDS = 2.0
 
 
 def repeated(piece: bytes, size: int = SIZE) -> bytes:

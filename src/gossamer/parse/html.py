@@ -208,8 +208,8 @@ class _Reader:
 
     def _read_places(self, places: list[Place]) -> None:
         references = self._references
-        unread = -self._settings.max_links * _PLACES_PER_LINK
-        for element, attribute, reference in places:
+        left = self._settings.max_links * _PLACES_PER_LINK
+        for number, (element, attribute, reference) in enumerate(places):
             tag = element.tag
             if attribute is None:
                 if element.namespace is not Namespace.HTML:
@@ -217,14 +217,14 @@ class _Reader:
                 continue
             if tag in ("base", "meta") or (tag == "a" and attribute == "href"):
                 continue
-            unread += 1
-            if unread > 0:
-                continue
+            if not left:
+                unread = len(places) - number
+                self._notes.append(f"{unread} of {len(places)} places with a URL were not read")
+                break
+            left -= 1
             add_place(references, element, attribute, reference)
             if tag in ("img", "object", "input"):
                 references.add_link(text_of(element, "usemap"), "usemap")
-        if unread > 0:
-            self._notes.append(f"{unread} of {len(places)} places with a URL were not read")
 
     def _fingerprint(self, unseen: list[Element]) -> int | None:
         for element in unseen:
