@@ -351,7 +351,7 @@ def test_kills_of_the_store_server_lose_nothing_and_save_nothing_twice(workspace
     kills = 0
     while spider.delivered < len(messages) and kills < 25:
         with StoreServer(workspace) as server:
-            spider.deliver(server.port, until=time.monotonic() + chance.uniform(0.1, 0.5))
+            spider.deliver(server.port, until=time.monotonic() + chance.uniform(0.05, 0.2))
             server.kill()
             kills += 1
     assert kills >= 5
