@@ -40,21 +40,23 @@ http {{
     server {{
         listen {port} backlog=4096;
         location = /robots.txt {{ return 404; }}
-        location / {{
-            default_type text/html;
-            return 200 "<title>$host$uri</title><p>$host$uri<a href=/section/0.html>up</a>";
-        }}
+        {locations}
     }}
 }}
 """
+_PAGES = """location / {
+            default_type text/html;
+            return 200 "<title>$host$uri</title><p>$host$uri<a href=/section/0.html>up</a>";
+        }"""
 
 
 @contextmanager
-def web(folder: Path) -> Iterator[int]:
+def web(folder: Path, locations: str = _PAGES) -> Iterator[int]:
     """Answer on one port of every loopback address."""
     port = sites.free_port()
     file = folder / "nginx.conf"
-    file.write_text(_CONFIGURATION.format(folder=folder, port=port), encoding="utf-8")
+    text = _CONFIGURATION.format(folder=folder, port=port, locations=locations)
+    file.write_text(text, encoding="utf-8")
     program = shutil.which("nginx") or "/usr/sbin/nginx"
     server = subprocess.Popen([program, "-c", str(file), "-e", str(folder / "error.log")])
     time.sleep(1.0)

@@ -52,6 +52,8 @@ class Due(Struct, frozen=True, gc=False):
     """The redirect chain that led here, first URL first."""
     etag: str | None = None
     last_modified: str | None = None
+    seen: bytes | None = None
+    """Of a feed: what its stories summed up to when it was last read."""
 
 
 class Visit(Struct, frozen=True, array_like=True, gc=False):
@@ -69,6 +71,7 @@ class Visit(Struct, frozen=True, array_like=True, gc=False):
     via: tuple[str, ...] = ()
     etag: str | None = None
     last_modified: str | None = None
+    seen: bytes | None = None
 
 
 class Done(Struct, frozen=True, array_like=True, gc=False):

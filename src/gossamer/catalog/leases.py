@@ -15,6 +15,7 @@ from gossamer.catalog.catalog import Recovery
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
+from gossamer.catalog.throttle import Throttle
 from gossamer.messages import Due, Kind
 from gossamer.outcomes import State
 
@@ -71,6 +72,7 @@ def lease(
     count: int,
     per_host: int,
     reject_hosts: Collection[str],
+    throttle: Throttle | None = None,
 ) -> list[Due]:
     """Lease URLs of the hosts in the line, in their order; rejected ones keep their place."""
     connection.execute(QUERIES["promote_hosts"], {"turn": memory.new_turn(), "now": now})
@@ -85,7 +87,13 @@ def lease(
             limit = min(per_host, count - len(batch))
             if limit <= 0:
                 break
-            batch += _lease_host(connection, memory, (host_id, name), limit, now)
+            if throttle is not None:
+                limit = min(limit, throttle.room(name, now))
+            if limit > 0:
+                batch += _lease_host(connection, memory, (host_id, name), limit, now, throttle)
+            elif throttle is not None:
+                rest = {"host_id": host_id, "until": throttle.rests_until(name)}
+                connection.execute(QUERIES["rest_host"], rest)
     if batch:
         moved = len(batch)
         connection.execute(QUERIES["count_total"], (-moved, moved, 0, 0, 0, 0, 0))
@@ -110,7 +118,12 @@ def _next_hosts(
 
 
 def _lease_host(
-    connection: sqlite3.Connection, memory: Memory, host: tuple[int, str], limit: int, now: float
+    connection: sqlite3.Connection,
+    memory: Memory,
+    host: tuple[int, str],
+    limit: int,
+    now: float,
+    throttle: Throttle | None,
 ) -> list[Due]:
     host_id, name = host
     rows, limit = _lease_rows(connection, host_id, limit, now)
@@ -121,6 +134,10 @@ def _lease_host(
         connection.execute(QUERIES["serve_host_again"], change | {"turn": memory.new_turn()})
     else:
         connection.execute(QUERIES["serve_host_up"], change)
+    if throttle is not None and rows:
+        until = throttle.give(name, len(rows), now)
+        if len(rows) == limit:
+            connection.execute(QUERIES["rest_host"], {"host_id": host_id, "until": until})
     batch = []
     for doc_id, url, depth, kind, tries, via, last_page, _, _ in rows:
         etag = last_modified = None
@@ -175,6 +192,17 @@ def requeue(connection: sqlite3.Connection, tally: Tally, now: float, limit: int
     connection.executemany(QUERIES["requeue_url"], [(doc_id,) for doc_id, _, _ in rows])
     for _, host_id, state in rows:
         tally.move(host_id, state, State.PENDING)
+    return len(rows)
+
+
+def try_again(
+    connection: sqlite3.Connection, tally: Tally, outcomes: Iterable[int], tries: int
+) -> int:
+    """Turn documents that failed in these ways, in fewer tries than this, into pending ones."""
+    rows = connection.execute(QUERIES["failed_so"], (tries, json_list(outcomes))).fetchall()
+    connection.executemany(QUERIES["try_again_url"], [(doc_id,) for doc_id, _ in rows])
+    for _, host_id in rows:
+        tally.move(host_id, State.FAILED, State.PENDING)
     return len(rows)
 
 

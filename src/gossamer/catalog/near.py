@@ -18,6 +18,13 @@ _MAX_BUCKET: Final = 512
 _MAX_LEADERS: Final = 2_000_000
 
 
+def bands_of(simhash: int) -> list[int]:
+    """Return the bands of a fingerprint, each with its place; near ones share at least one."""
+    return [
+        band << _BAND_BITS | (simhash >> (band * _BAND_BITS) & _BAND_MASK) for band in range(_BANDS)
+    ]
+
+
 class NearDuplicates:
     """Groups documents as they come, each by the leader it is near to."""
 
@@ -28,10 +35,7 @@ class NearDuplicates:
 
     def place(self, doc_id: int, simhash: int) -> int | None:
         """Return the earlier document this one is near to; without one it leads a group."""
-        keys = [
-            band << _BAND_BITS | (simhash >> (band * _BAND_BITS) & _BAND_MASK)
-            for band in range(_BANDS)
-        ]
+        keys = bands_of(simhash)
         for key in keys:
             for leader in self._buckets.get(key, ()):
                 if (self._simhashes[leader] ^ simhash).bit_count() <= DISTANCE:

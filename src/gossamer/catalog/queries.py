@@ -1,4 +1,4 @@
-"""Reads the statements of queries.sql, each under its name."""
+"""Reads the statements of the SQL files beside this one, each under its name."""
 
 import re
 from collections.abc import Mapping
@@ -18,6 +18,9 @@ def parse_queries(text: str) -> dict[str, str]:
     }
 
 
-QUERIES: Final[Mapping[str, str]] = parse_queries(
-    files("gossamer.catalog").joinpath("queries.sql").read_text("utf-8")
-)
+def load_queries(name: str) -> dict[str, str]:
+    """Return the statements of a file of this room."""
+    return parse_queries(files("gossamer.catalog").joinpath(name).read_text("utf-8"))
+
+
+QUERIES: Final[Mapping[str, str]] = load_queries("queries.sql")

@@ -53,6 +53,10 @@ UPDATE host SET pending = pending - :leased, leased = leased + :leased, turn = N
     next_due_at = (SELECT min(due_at) FROM url WHERE state = 0 AND url.host_id = host.host_id)
 WHERE host_id = :host_id;
 
+-- name: rest_host
+-- A host with work leaves the line for a while.
+UPDATE host SET turn = NULL, next_due_at = :until WHERE host_id = :host_id;
+
 -- name: validators
 -- What a conditional request needs.
 SELECT etag, last_modified FROM fetch WHERE fetch_id = ?;
@@ -271,6 +275,15 @@ ORDER BY next_fetch_at, doc_id LIMIT ?;
 -- name: requeue_url
 -- A document is to be fetched again.
 UPDATE url SET state = 0, due_at = 0, tries = 0, next_fetch_at = NULL WHERE doc_id = ?;
+
+-- name: failed_so
+-- Failed documents that were tried less often than this.
+SELECT doc_id, host_id FROM url
+WHERE state = 4 AND tries < ? AND outcome IN (SELECT value FROM json_each(?)) ORDER BY doc_id;
+
+-- name: try_again_url
+-- A failed document gets one more try.
+UPDATE url SET state = 0, due_at = 0, next_fetch_at = NULL WHERE doc_id = ?;
 
 -- name: host_id_of
 -- The number of a host.

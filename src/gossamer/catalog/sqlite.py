@@ -43,6 +43,7 @@ from gossamer.catalog.migrate import (
 )
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
+from gossamer.catalog.throttle import Throttle
 from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import WorkspaceError
 from gossamer.messages import Due, Found, Pointer
@@ -55,6 +56,8 @@ _RATE_LIMIT: Final = 1_000_000
 
 class SqliteCatalog:
     """What is known, in one SQLite file; `:memory:` keeps it for the life of the object only."""
+
+    _throttle: Throttle | None = None
 
     def __init__(
         self, database: Database, settings: CatalogSettings, *, shared: bool = False
@@ -153,9 +156,27 @@ class SqliteCatalog:
             if now < self._latest_now - _STEP_SECONDS:
                 leases.cut_waits(connection, now + self._longest_wait_seconds)
             self._latest_now = now
-            return leases.lease(
-                connection, memory, now, count=count, per_host=per_host, reject_hosts=reject_hosts
-            )
+            return self._lease(connection, memory, count, per_host, now, reject_hosts)
+
+    def _lease(
+        self,
+        connection: sqlite3.Connection,
+        memory: Memory,
+        count: int,
+        per_host: int,
+        now: float,
+        reject_hosts: Collection[str],
+    ) -> list[Due]:
+        """Lease, inside a transaction."""
+        return leases.lease(
+            connection,
+            memory,
+            now,
+            count=count,
+            per_host=per_host,
+            reject_hosts=reject_hosts,
+            throttle=self._throttle,
+        )
 
     def next_due_at(self, now: float) -> float | None:
         """Return when something is or will be due; None when nothing is pending."""
@@ -187,8 +208,7 @@ class SqliteCatalog:
         committed = Committed(0, 0, 0)
         with self._writing("commit findings") as (connection, memory):
             if verdicts:
-                transaction = commit.Commit(connection, memory, self._settings, now, gate)
-                committed = transaction.apply(verdicts)
+                committed = self._apply(connection, memory, verdicts, now, gate)
             commit.put_host_clocks(connection, memory, hosts)
             commit.put_traps(connection, [*traps, *gate.changed()] if gate else traps)
             commit.put_robots(connection, robots)
@@ -196,10 +216,26 @@ class SqliteCatalog:
             gate.end()
         return committed
 
+    def _apply(
+        self,
+        connection: sqlite3.Connection,
+        memory: Memory,
+        verdicts: Sequence[Verdict],
+        now: float,
+        gate: Gate | None,
+    ) -> Committed:
+        """Commit verdicts, inside a transaction."""
+        return commit.Commit(connection, memory, self._settings, now, gate).apply(verdicts)
+
     def requeue_due(self, now: float, limit: int) -> int:
         """Turn done and failed URLs whose next fetch has come into pending ones; count them."""
         with self._counting("requeue URLs", now) as (connection, _, tally):
             return leases.requeue(connection, tally, now, limit)
+
+    def try_again(self, outcomes: Iterable[Outcome], tries: int, now: float) -> int:
+        """Turn URLs that failed so, in fewer tries than this, into pending ones; count them."""
+        with self._counting("requeue URLs", now) as (connection, _, tally):
+            return leases.try_again(connection, tally, map(int, outcomes), tries)
 
     def readmit(self, doc_ids: Iterable[int], now: float) -> int:
         """Turn excluded URLs into pending ones; return how many."""

@@ -21,3 +21,13 @@ class HandlerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     follow_nofollow: Annotated[
         bool, Meta(description="Follow links that are marked rel=nofollow.")
     ] = False
+    follow_links: Annotated[
+        bool, Meta(description="Follow links; when off, redirects are followed only.")
+    ] = True
+    keep_if: Annotated[
+        str,
+        Meta(
+            description="A function of your own that is given each fetch and says whether its "
+            'bytes are archived, written like those of "use"; empty: all are.'
+        ),
+    ] = ""

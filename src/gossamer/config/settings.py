@@ -5,6 +5,7 @@ from msgspec import Struct, field
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.crawl import CrawlSettings
 from gossamer.config.handlers import HandlerSettings
+from gossamer.config.news import NewsSettings
 from gossamer.config.parse import ParseSettings
 from gossamer.config.spider import SpiderSettings
 from gossamer.config.store import StoreSettings
@@ -25,3 +26,4 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     parse: ParseSettings = field(default_factory=ParseSettings)
     url: UrlSettings = field(default_factory=UrlSettings)
     handlers: HandlerSettings = field(default_factory=HandlerSettings)
+    news: NewsSettings = field(default_factory=NewsSettings)

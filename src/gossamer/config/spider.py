@@ -114,6 +114,13 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         tuple[str, ...],
         Meta(description="Hosts that get these headers; empty means every host of the crawl."),
     ] = ()
+    credentials: Annotated[
+        dict[str, str],
+        Meta(
+            description='HTTP authentication: "user:password" for a domain and its subdomains, '
+            'such as { "example.org" = "me:secret" }.'
+        ),
+    ] = {}
     proxy: Annotated[
         str,
         Meta(

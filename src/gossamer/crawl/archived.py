@@ -52,6 +52,10 @@ class Archived:
             fetch.visit.url, fetch.fetched_at, stored.payload_digest, stored.pointer
         )
 
+    def forget(self) -> None:
+        """Forget what this worker has stored: some of it was lost before it was durable."""
+        self._own.clear()
+
     def close(self) -> None:
         """Let go of the catalog."""
         self._catalog.close()

@@ -92,8 +92,15 @@ class Coordinator:
         before_end: Callable[[Catalog], int] | None = None,
         deliveries: Deliveries | None = None,
         until_idle: bool = True,
+        lull_seconds: float | None = None,
+        look_seconds: float = 3_600.0,
         grace_seconds: float = _GRACE_SECONDS,
     ) -> None:
+        """Take the parts, and how the crawl ends.
+
+        `until_idle`: when nothing is left to do; with `lull_seconds`: already when nothing is due
+        for so long. `look_seconds`: the longest pause between two looks for what is due.
+        """
         self._settings = parts.settings
         self._clock = parts.clock
         self._spider = parts.spider
@@ -116,6 +123,8 @@ class Coordinator:
         self._keeper.on_committed = self._committed
         self._before_end = before_end
         self._until_idle = until_idle
+        self._lull_seconds = lull_seconds
+        self._look_seconds = look_seconds
         self._grace_seconds = grace_seconds
         self._deliveries = deliveries
         if deliveries is not None:
@@ -205,10 +214,10 @@ class Coordinator:
         self._recall.apply(recalled, self._urlserver, self._robots, now)
         self._urlserver.offer(batch, now)
         if not batch:
-            wait = 3600.0 if next_due_at is None else next_due_at - self._clock.time()
+            wait = 3_600.0 if next_due_at is None else next_due_at - self._clock.time()
             # Due now, and yet nothing came: the hosts with work were rejected because their
             # queues are full.
-            self._dry_until = now + min(max(wait, _FULL_SECONDS), 3600.0)
+            self._dry_until = now + min(max(wait, _FULL_SECONDS), self._look_seconds)
 
     def _due_at(self, moment: float) -> None:
         """Ask the catalog again when something is due (wall time), and no later."""
@@ -222,7 +231,7 @@ class Coordinator:
             if isinstance(need, FetchRobots):
                 self._robots.ask(need)
             else:
-                self._names.ask(need.host)
+                self._names.ask(need.host, again=need.again)
         for due, outcome, detail, retry_after in self._urlserver.verdicts(now):
             self._keeper.conclude(due, outcome, detail, retry_after)
         for due, seconds in self._urlserver.returned(now):
@@ -454,6 +463,8 @@ class Coordinator:
             )
         if self._robots.busy or self._names.busy or self._ledger.awaited > 0:
             return None
+        if self._lull_seconds is not None:
+            return self._reason_to_pause(now, self._lull_seconds)
         if (
             self._urlserver.empty
             and self._keeper.counts.pending == 0
@@ -466,6 +477,16 @@ class Coordinator:
             self._settings.crawl.patience_seconds,
             self._keeper.counts.pending + self._keeper.counts.leased,
         )
+
+    def _reason_to_pause(self, now: float, lull_seconds: float) -> Stop | None:
+        """End when nothing is due soon: what waits for its time is for another run."""
+        if not self._urlserver.empty:
+            wake = self._urlserver.wake_at(now)
+            patience = self._settings.crawl.patience_seconds
+            waits = wake is None or wake - now > patience
+            return self._stops.nothing_due() if waits and not self._refilling else None
+        asked = not self._refilling and self._dry_until > 0
+        return self._stops.nothing_due() if asked and self._dry_until - now > lull_seconds else None
 
     def _finish(self) -> Stop | None:
         """End, unless somebody who is asked first has made more to do."""

@@ -4,13 +4,15 @@ from pathlib import Path
 
 from gossamer.catalog.catalog import FetchRow, UrlRow
 from gossamer.config.settings import Settings
+from gossamer.config.spider import SpiderSettings
 from gossamer.errors import StoreError
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Document, Fetch, Visit
 from gossamer.parse.page import understand
 from gossamer.spider.decode import Decoder
-from gossamer.spider.head import read_head
+from gossamer.spider.head import Head, read_head
 from gossamer.store.reading import read_document
+from gossamer.store.store import StoredDocument
 from gossamer.url.canonical import Joiner
 
 
@@ -21,11 +23,7 @@ def read_back(archive: Path, row: UrlRow, fetch: FetchRow, settings: Settings) -
             f"nothing is stored for {row.url}: {fetch.detail or 'there was no response'}"
         )
     stored = read_document(archive, fetch.pointer)
-    head = read_head(stored.head.splitlines(keepends=True), settings.spider)
-    raw = stored.raw or b""
-    decoder = Decoder(head.codings, settings.spider.max_doc_bytes, settings.spider.max_ratio)
-    if head.codings:
-        decoder.feed(raw)
+    head, body = understood(stored, settings.spider)
     return Document(
         Fetch(
             visit=Visit(0, row.doc_id, "", row.url, depth=row.depth, kind=int(row.kind)),
@@ -35,8 +33,8 @@ def read_back(archive: Path, row: UrlRow, fetch: FetchRow, settings: Settings) -
             request_head=stored.request_head,
             head=stored.head,
             headers=head.headers,
-            raw=raw,
-            body=decoder.finish(raw).body if head.codings else raw,
+            raw=stored.raw or b"",
+            body=body,
             fetched_at=fetch.fetched_at,
             milliseconds=fetch.milliseconds,
             redirect_to=fetch.redirect_to,
@@ -44,6 +42,17 @@ def read_back(archive: Path, row: UrlRow, fetch: FetchRow, settings: Settings) -
         fetch.pointer,
         stored.payload_digest,
     )
+
+
+def understood(stored: StoredDocument, settings: SpiderSettings) -> tuple[Head, bytes]:
+    """Return the head of a stored response and its body, content codings undone."""
+    head = read_head(stored.head.splitlines(keepends=True), settings)
+    raw = stored.raw or b""
+    if not head.codings:
+        return head, raw
+    decoder = Decoder(head.codings, settings.max_doc_bytes, settings.max_ratio)
+    decoder.feed(raw)
+    return head, decoder.finish(raw).body
 
 
 def visited_page(

@@ -21,7 +21,16 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 def report_for_duty(arguments: Sequence[str]) -> tuple[Link, Watch, Assignment]:
-    """Do what every worker process does first; return what connects it with its parent."""
+    """Do what every worker of the ring does first; return what connects it with its parent."""
+    link, watch, first = begin_duty(arguments)
+    assignment = decode_assignment(first)
+    if assignment.workers_lock:
+        hold_as_worker(Path(assignment.workers_lock))
+    return link, watch, assignment
+
+
+def begin_duty(arguments: Sequence[str]) -> tuple[Link, Watch, bytes]:
+    """Do what every child process of ours does first; return what its parent tells it, too."""
     _die_with_parent(int(arguments[2]))
     calm_collector()
     # Ctrl-C and a service manager's SIGTERM reach the whole group; the coordinator decides, and
@@ -30,17 +39,14 @@ def report_for_duty(arguments: Sequence[str]) -> tuple[Link, Watch, Assignment]:
         signal.signal(number, signal.SIG_IGN)
     link = Link(socket.socket(fileno=int(arguments[0])), blocking=True)
     watch = Watch(int(arguments[1]))
-    assignment = _first_message(link)
-    if assignment.workers_lock:
-        hold_as_worker(Path(assignment.workers_lock))
-    return link, watch, assignment
+    return link, watch, _first_message(link)
 
 
-def _first_message(link: Link) -> Assignment:
+def _first_message(link: Link) -> bytes:
     while True:
         for tag, payload in link.receive():
             if tag is Tag.HELLO:
-                return decode_assignment(payload)
+                return payload
         if link.closed:
             sys.exit(1)
 

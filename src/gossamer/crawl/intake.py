@@ -21,7 +21,7 @@ from gossamer.crawl.link import Assignment, Report, Tag, Void
 from gossamer.crawl.watch import Watch
 from gossamer.errors import DiskFullError, StorageError
 from gossamer.handlers.findings import Finder
-from gossamer.handlers.user import load_handlers, run_handlers
+from gossamer.handlers.user import load_condition, load_handlers, run_handlers
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Document, Done, Fetch, Findings
 from gossamer.outcomes import Outcome
@@ -62,7 +62,8 @@ class Intake:
         self._parse_settings = settings.parse
         self._joiner = Joiner(settings.url)
         self._finder = _finder(settings, assignment.start_urls, self._joiner)
-        self._handlers = load_handlers(settings.handlers.use, assignment.main_script)
+        self._handlers = load_handlers(settings.handlers.use, assignment.main_script, settings)
+        self._keep_if = load_condition(settings.handlers.keep_if, assignment.main_script, settings)
         self._revisits = settings.store.revisits
         self._archived = (
             None if store is None else Archived(assignment.catalog, settings.catalog, clock)
@@ -124,6 +125,8 @@ class Intake:
     def _void(self, done: list[Done], findings: list[Findings], error: StorageError) -> None:
         for finding in findings:
             self._finder.forget(finding)
+        if self._archived is not None:
+            self._archived.forget()
         doc_ids = [finding.doc_id for finding in findings]
         self._send(Tag.VOID, Void(done, doc_ids, str(error), isinstance(error, DiskFullError)))
 
@@ -164,6 +167,8 @@ class Intake:
         store, archived = self._store, self._archived
         # Without a head: no response, or not of our spider.
         if store is None or archived is None or not (fetch.head or fetch.raw):
+            return Document(fetch, None)
+        if self._keep_if is not None and not self._keep_if(fetch):
             return Document(fetch, None)
         if not fetch.head:
             stored = store.append(fetch)

@@ -26,6 +26,8 @@ _RELAXED_SECONDS: Final = 0.02
 _RETRY_SECONDS: Final = 2.0
 _LEAST_FREE_BYTES: Final = 1 << 20
 
+Judge = Callable[[Findings, float], Verdict]
+
 _Result = TypeVar("_Result")
 
 
@@ -66,6 +68,8 @@ class Keeper:
         """Where all URLs stood after the last transaction."""
         self.received_bytes = 0
         self.on_committed: Callable[[Sequence[Verdict], Committed], None] = lambda _, __: None
+        self.judge: Judge = lambda findings, now: verdict(findings, settings.urlserver, now)
+        """Whether an outcome is final, and if not, when the URL is tried again."""
 
     @property
     def idle(self) -> bool:
@@ -124,7 +128,7 @@ class Keeper:
         batch, self._findings = self._findings, []
         self._committing = True
         wall = self._clock.time()
-        verdicts = [verdict(findings, self._settings.urlserver, wall) for findings in batch]
+        verdicts = [self.judge(findings, wall) for findings in batch]
 
         def job(catalog: Catalog) -> tuple[Committed, Counts]:
             committed = catalog.commit(verdicts, wall, clocks, (), robots, self._admission)

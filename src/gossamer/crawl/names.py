@@ -48,13 +48,13 @@ class Names:
         self._unpinned |= new
         self.named |= new
 
-    def ask(self, host: str) -> None:
+    def ask(self, host: str, *, again: bool = False) -> None:
         """Have a host name resolved; behind a proxy only addresses are looked at."""
         if self._proxied and not _is_address(host):
             self._answers.append((host, Resolution((BEHIND_PROXY,), float("inf"))))
             return
         self._asked.add(host)
-        self._resolver.resolve(host)
+        self._resolver.resolve(host, again=again)
 
     def listen(self) -> None:
         """Take the answers that have come, refused ones as failures."""

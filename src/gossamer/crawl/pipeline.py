@@ -25,8 +25,6 @@ from msgspec.structs import replace
 from gossamer.catalog.catalog import Catalog, Recovery
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
-from gossamer.config.describe import rows, to_toml
-from gossamer.config.load import Loaded
 from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
 from gossamer.crawl.coordinator import Coordinator, Parts
@@ -40,7 +38,7 @@ from gossamer.crawl.names import Names, own_addresses
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
-from gossamer.crawl.seeds import canonical_starts, reconsider, seed
+from gossamer.crawl.seeds import canonical_starts, note_secrets, reconsider, seed
 from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stop, Stops
 from gossamer.crawl.workspace import Role, Workspace
@@ -102,12 +100,13 @@ def crawl_workspace(
             )
         recovery = catalog.begin_run(clock.time())
         reconsider(catalog, seeds, settings, clock.time())
-        workspace.settings_file.write_text(to_toml(rows(Loaded(settings, {}))), encoding="utf-8")
+        workspace.keep_settings(settings)
+        note_secrets(catalog, settings)
         repair(workspace.archive, catalog.known_good())
         if recrawl:
             catalog.requeue_due(clock.time(), _MAX_REQUEUED)
         ground = Ground(workspace, catalog, recovery, tuple(seeds), settings, stops, clock)
-        with wired(ground, partial(_crew, ground, main_script, launched)) as parts:
+        with wired(ground, partial(crew_of, ground, main_script, launched)) as parts:
             coordinator = Coordinator(parts, on_progress, on_pages, before_end=before_end)
             with signals(stops, parts.spider) if install_signals else contextlib.nullcontext():
                 stop = coordinator.run()
@@ -136,7 +135,7 @@ def crawl_catalog(
     seeds, _ = seed(catalog, starts, clock.time())
     recovery = catalog.begin_run(clock.time())
     ground = Ground(None, catalog, recovery, tuple(seeds), settings, stops, clock)
-    with wired(ground, partial(_crew, ground, "", launched)) as parts:
+    with wired(ground, partial(crew_of, ground, "", launched)) as parts:
         coordinator = Coordinator(parts, on_progress, before_end=before_end)
         with signals(stops, parts.spider):
             stop = coordinator.run()
@@ -288,13 +287,14 @@ def wired(
         resolver.close()
 
 
-def _crew(
+def crew_of(
     ground: Ground,
     main_script: str,
     launched: Sequence[Launched],
     spider: Spider,
     policy: AddressPolicy,
 ) -> Crew:
+    """Return the workers of a run."""
     workspace, settings = ground.workspace, ground.settings
     assignment = Assignment(
         name="w0",

@@ -1,9 +1,13 @@
-"""Start URLs: how they enter a workspace, and what follows when they or the limits change."""
+"""Start URLs: how they enter a workspace, and what follows when they or the limits change.
+
+What must not be written down leaves only its name there, so that whoever goes on can be told.
+"""
 
 from collections.abc import Sequence
 from typing import Final
 
 from gossamer.catalog.catalog import Catalog
+from gossamer.config.secrets import secrets_in
 from gossamer.config.settings import Settings
 from gossamer.errors import InputError
 from gossamer.messages import Found, Kind
@@ -15,6 +19,7 @@ from gossamer.url.scope import Scope
 
 _STARTS: Final = "start_urls"
 _LIMITS: Final = "limits"
+_SECRETS: Final = "secrets"
 # Reasons to keep a URL out that other settings may remove; each is judged again before a fetch.
 _MAY_CHANGE: Final = frozenset(
     {
@@ -57,6 +62,19 @@ def name_only(catalog: Catalog, urls: Sequence[str]) -> None:
 def seeds_of(catalog: Catalog) -> list[str]:
     """Return all start URLs that the workspace has ever been given."""
     return (catalog.note(_STARTS) or "").splitlines()
+
+
+def note_secrets(catalog: Catalog, settings: Settings) -> None:
+    """Note the names of settings whose values are not kept."""
+    names = secrets_in(settings)
+    if names:
+        catalog.extend_note(_SECRETS, names)
+
+
+def missing_secrets(catalog: Catalog, settings: Settings) -> list[str]:
+    """Name what an earlier run was given, this one was not, and the workspace does not keep."""
+    given = set(secrets_in(settings))
+    return [name for name in (catalog.note(_SECRETS) or "").splitlines() if name not in given]
 
 
 def reconsider(catalog: Catalog, seeds: Sequence[str], settings: Settings, now: float) -> None:

@@ -58,6 +58,10 @@ class Stops:
         """Nothing is left to do."""
         return Stop("finished", 0, "finished: nothing is left to do")
 
+    def nothing_due(self) -> Stop:
+        """What is left waits for its time, which has not come."""
+        return Stop("finished", 0, "finished: nothing more is due")
+
     def page_limit(self, max_pages: int) -> Stop:
         """Exactly the number of pages asked for."""
         return Stop(

@@ -3,7 +3,7 @@
     W/catalog.db           what is known (SQLite)
     W/archive/             what was fetched (WARC)
     W/lock                 held by the process that crawls; shared by all others that write
-    W/url-server.lock      held by the URL server daemon
+    W/url-server.lock      held by who hands out what is due: the URL server daemon, or news
     W/store-server.lock    held by the store server daemon
     W/workers.lock         held, shared, by every worker that fetches
     W/store-workers.lock   held, shared, by every worker of the store server
@@ -25,9 +25,13 @@ from pathlib import Path
 from typing import Final, Literal, Self
 
 from gossamer.clock import Clock
+from gossamer.config.describe import rows, to_toml
+from gossamer.config.load import Loaded
+from gossamer.config.secrets import without_secrets
+from gossamer.config.settings import Settings
 from gossamer.errors import WorkspaceError
 
-Role = Literal["crawl", "url-server", "store-server", "add"]
+Role = Literal["crawl", "news", "url-server", "store-server", "add"]
 
 _DAEMONS: Final[tuple[Role, ...]] = ("url-server", "store-server")
 _OLD_WORKERS_SECONDS: Final = 10.0
@@ -46,6 +50,11 @@ class Workspace:
         self.settings_file = directory / "gossamer.toml"
         self._held: list[int] = []
         self._signed: list[int] = []
+
+    def keep_settings(self, settings: Settings) -> None:
+        """Write down the settings of this run, for people, without what is secret in them."""
+        kept = Loaded(without_secrets(settings), {})
+        self.settings_file.write_text(to_toml(rows(kept)), encoding="utf-8")
 
     def exists(self) -> bool:
         """Whether there is a workspace here."""
@@ -68,7 +77,7 @@ class Workspace:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.archive.mkdir(mode=0o700, exist_ok=True)
             self._hold(role)
-            if role in ("crawl", "url-server"):
+            if role in ("crawl", "news", "url-server"):
                 _await_old_workers(fetchers, clock)
             if role in ("crawl", "store-server"):
                 _await_old_workers(storers, clock)
@@ -104,7 +113,7 @@ class Workspace:
             return
         if not self._take(self._lock, role, fcntl.LOCK_SH):
             raise self._in_use([_signature(self._lock, "crawl")])
-        if role in _DAEMONS and not self._take(self._lock_of(role), role, fcntl.LOCK_EX):
+        if role != "add" and not self._take(self._lock_of(role), role, fcntl.LOCK_EX):
             raise self._in_use([_signature(self._lock_of(role), role)])
 
     def _take(self, place: Path, role: Role, kind: int) -> bool:
@@ -124,7 +133,8 @@ class Workspace:
         return self.directory / "lock"
 
     def _lock_of(self, role: Role) -> Path:
-        return self.directory / f"{role}.lock"
+        # Both hand out what is due: one of them at a time.
+        return self.directory / f"{'url-server' if role == 'news' else role}.lock"
 
     def _in_use(self, holders: Sequence[str]) -> WorkspaceError:
         return WorkspaceError(

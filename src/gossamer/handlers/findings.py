@@ -41,6 +41,7 @@ class Finder:
         self._allowed_ports = allowed_ports
         self._follow_assets = handler_settings.follow_assets
         self._follow_nofollow = handler_settings.follow_nofollow
+        self._follow_links = handler_settings.follow_links
         self._recent = Recent()
         self._news_desk = NewsDesk(joiner)
         self._on_probation = Recent(100_000)
@@ -67,9 +68,10 @@ class Finder:
                 self._redirect(fetch, redirect_to, found)
             if page.outcome is not Outcome.OK and outcome is Outcome.OK:
                 outcome, detail = page.outcome, page.detail
-            links = self._links(fetch, page, found)
-            if fetch.visit.kind == _PAGE:
-                news, found = self._news(fetch, page, links, found)
+            if self._follow_links:
+                links = self._links(fetch, page, found)
+                if fetch.visit.kind == _PAGE:
+                    news, found = self._news(fetch, page, links, found)
         for url in extra_urls:
             self._offer(url, fetch.visit.depth + 1, Kind.PAGE, (), found)
         body = fetch.body

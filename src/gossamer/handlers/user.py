@@ -13,10 +13,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gossamer.config.settings import Settings
 from gossamer.errors import ConfigError
 from gossamer.handlers.visited import VisitedPage
+from gossamer.messages import Fetch
 
 UserHandler = Callable[[VisitedPage], Iterable[Any] | None]
+Condition = Callable[[Fetch], bool]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MARK = "__gossamer_handler__"
 # Under this name a script is run again in a worker: its `if __name__ == "__main__"` part stays
@@ -48,9 +51,29 @@ def name_of_handler(function: UserHandler) -> str:
     return f"{function.__module__}:{qualified}"
 
 
-def load_handlers(names: Sequence[str], main_script: str = "") -> dict[str, UserHandler]:
-    """Return the handlers named `package.module:function` or `path/file.py:function`."""
-    return {name: _load(name, main_script) for name in names}
+def load_handlers(
+    names: Sequence[str], main_script: str = "", settings: Settings | None = None
+) -> dict[str, UserHandler]:
+    """Return the handlers named `package.module:function` or `path/file.py:function`.
+
+    What is named may be a class: one is made, with the settings, and then called with each page.
+    """
+    return {name: _made(_load(name, main_script), settings) for name in names}
+
+
+def load_condition(
+    name: str, main_script: str = "", settings: Settings | None = None
+) -> Condition | None:
+    """Return the function of that name that says whether a fetch is archived; None if none is."""
+    return _made(_load(name, main_script), settings) if name else None
+
+
+def _made(function: Callable[..., Any], settings: Settings | None) -> Callable[..., Any]:
+    """Return the function, or one of its kind if it is a class."""
+    if not isinstance(function, type) or settings is None:
+        return function
+    made: Callable[..., Any] = function(settings)
+    return made
 
 
 def run_handlers(
@@ -74,7 +97,7 @@ def run_handlers(
     return urls, records, "; ".join(failures)
 
 
-def _load(name: str, main_script: str) -> UserHandler:
+def _load(name: str, main_script: str) -> Callable[..., Any]:
     place, colon, attribute = name.rpartition(":")
     if not colon or not place or not attribute:
         raise ConfigError(
@@ -91,5 +114,5 @@ def _load(name: str, main_script: str) -> UserHandler:
         raise ConfigError(f'cannot load handler "{name}": {error}') from error
     if not callable(function):
         raise ConfigError(f'handler "{name}" is not a function')
-    loaded: UserHandler = function
+    loaded: Callable[..., Any] = function
     return loaded

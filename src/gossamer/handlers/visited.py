@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from gossamer.messages import Document, Page
+from gossamer.messages import Document, Fetch, Page
 from gossamer.outcomes import name_of
 from gossamer.parse.text import visible_text
 
@@ -17,6 +17,11 @@ class VisitedPage:
 
     def __repr__(self) -> str:
         return f"<VisitedPage {self.status} {self.url}>"
+
+    @property
+    def fetch(self) -> Fetch:
+        """The fetch behind it: what was ordered, and all that came of it on the wire."""
+        return self._document.fetch
 
     @property
     def url(self) -> str:

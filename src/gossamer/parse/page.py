@@ -54,6 +54,9 @@ def _dispatch(
     if content_type in (HTML, XHTML):
         refresh = fetch.header("refresh") or ""
         return understand_html(body, charset, url, settings, joiner, refresh_header=refresh)
+    if fetch.visit.kind == Kind.FEED:
+        # A handler reads it for its stories.
+        return Page()
     if fetch.visit.kind == Kind.SITEMAP or _may_be_sitemap(content_type, body):
         return understand_sitemap(body, url, settings, joiner)
     if content_type == CSS:

@@ -1,5 +1,6 @@
 """The request: which header lines every server gets, and how it looks on the wire."""
 
+from base64 import b64encode
 from typing import Final
 
 from gossamer.config.spider import SpiderSettings
@@ -29,6 +30,10 @@ class RequestForm:
             fields[name.lower()] = (name, value)
         self._named_lines = [f"{name}: {value}" for name, value in fields.values()]
         self._named_hosts = frozenset(settings.header_hosts)
+        self._authorizations = {
+            domain.lower().strip("."): _basic(domain, pair)
+            for domain, pair in settings.credentials.items()
+        }
         # What is meant for some hosts only may be secret: other hosts and the archive never see it.
         shown = plain if self._named_hosts else fields
         self.lines = [f"{name}: {value}" for name, value in shown.values()]
@@ -43,8 +48,20 @@ class RequestForm:
 
     def lines_for(self, url: str) -> list[str] | None:
         """Return the header lines for a host that has its own; None for all others."""
-        if self._named_hosts and host_of(url) in self._named_hosts:
-            return self._named_lines
+        if not self._named_hosts and not self._authorizations:
+            return None
+        host = host_of(url)
+        lines = self._named_lines if host in self._named_hosts else None
+        authorization = self._authorization(host)
+        return lines if authorization is None else [*(lines or self.lines), authorization]
+
+    def _authorization(self, host: str) -> str | None:
+        """Return what is sent to a host of a domain at which we have a name (S4.24)."""
+        domain = host if self._authorizations else ""
+        while domain:
+            if domain in self._authorizations:
+                return self._authorizations[domain]
+            domain = domain.partition(".")[2]
         return None
 
     def conditions(self, visit: Visit) -> list[str]:
@@ -67,6 +84,14 @@ class RequestForm:
 
     def _make_end(self, lines: list[str]) -> str:
         return "\r\n".join((f"User-Agent: {self._user_agent}", *lines, "", ""))
+
+
+def _basic(domain: str, pair: str) -> str:
+    if ":" not in pair:
+        raise ConfigError(
+            f"credentials of {domain!r} in [spider] cannot be sent; write them as user:password"
+        )
+    return f"Authorization: Basic {b64encode(pair.encode()).decode()}"
 
 
 def _check_header(name: str, value: str) -> None:

@@ -64,6 +64,7 @@ class Resolver:
         self._raw: deque[_Raw] = deque()
         self._ready: list[tuple[str, Resolution]] = []
         self._channel = _open_channel(settings)
+        self._second: pycares.Channel | None = None
         self._readable, self._writable = os.pipe()
         os.set_blocking(self._readable, False)
         os.set_blocking(self._writable, False)
@@ -83,16 +84,21 @@ class Resolver:
         """Return a descriptor that is readable while answers wait."""
         return self._readable
 
-    def resolve(self, host: str) -> None:
-        """Ask for a host; a question that is under way already is not asked twice."""
+    def resolve(self, host: str, *, again: bool = False) -> None:
+        """Ask for a host; a question that is under way already is not asked twice.
+
+        `again`: what is remembered of it does not count.
+        """
         if host in self._asked or host in self._waiting:
             return
-        answer = self._literal(host) or self._cached(host)
+        answer = self._literal(host) or (None if again else self._cached(host))
         if answer is not None:
             self._ready.append((host, answer))
             self._signal()
+        elif again:
+            self._ask(host, self._second_channel())
         elif len(self._asked) < _MAX_OPEN:
-            self._ask(host)
+            self._ask(host, self._channel)
         else:
             self._backlog.append(host)
             self._waiting.add(host)
@@ -108,7 +114,7 @@ class Resolver:
         while self._backlog and len(self._asked) < _MAX_OPEN:
             host = self._backlog.popleft()
             self._waiting.discard(host)
-            self._ask(host)
+            self._ask(host, self._channel)
         ready, self._ready = self._ready, []
         return ready
 
@@ -116,8 +122,10 @@ class Resolver:
         """Stop asking."""
         if self._readable < 0:
             return
-        self._channel.cancel()
-        self._channel.close()
+        for channel in (self._channel, self._second):
+            if channel is not None:
+                channel.cancel()
+                channel.close()
         # Cancelling has called back for every open question, so nothing signals after this.
         readable, writable = self._readable, self._writable
         self._readable = self._writable = -1
@@ -144,7 +152,13 @@ class Resolver:
         self._cache.move_to_end(host)
         return answer
 
-    def _ask(self, host: str) -> None:
+    def _second_channel(self) -> pycares.Channel:
+        """Return a channel for what is asked again: c-ares, too, remembers what a channel heard."""
+        if self._second is None:
+            self._second = _open_channel(self._settings)
+        return self._second
+
+    def _ask(self, host: str, channel: pycares.Channel) -> None:
         self._asked[host] = self._clock.monotonic() + self._settings.dns_timeout_seconds
 
         def answered(result: pycares.AddrInfoResult | None, error: int | None) -> None:
@@ -152,7 +166,7 @@ class Resolver:
             self._signal()
 
         try:
-            self._channel.getaddrinfo(
+            channel.getaddrinfo(
                 host,
                 None,
                 family=self._family,

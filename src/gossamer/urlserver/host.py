@@ -69,6 +69,7 @@ class Host:
         "gap",
         "in_line",
         "limit",
+        "looks_again",
         "name",
         "next_at",
         "no_name",
@@ -99,6 +100,7 @@ class Host:
         self.addresses: tuple[str, ...] = ()
         self.address: Address | None = None
         self.failed_addresses = 0
+        self.looks_again = False
         self.asked_at: float | None = None
         self.answered_at = 0.0
         self.fresh_until = 0.0

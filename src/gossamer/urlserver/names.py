@@ -23,6 +23,7 @@ class NameDesk:
     def __init__(self, settings: UrlServerSettings) -> None:
         self._settings = settings
         self._questions: list[Resolve] = []
+        self._second_looks: list[Resolve] = []
         self._later: list[tuple[float, int, Host]] = []
         self._number = 0
         self._silent_hosts: set[Host] = set()
@@ -42,8 +43,19 @@ class NameDesk:
 
     def questions(self) -> list[Resolve]:
         """Return the names to ask for, each once."""
-        questions, self._questions = self._questions, []
+        questions = self._questions + self._second_looks
+        self._questions, self._second_looks = [], []
         return questions
+
+    def look_again(self, host: Host) -> None:
+        """Ask once more for a host none of whose addresses answers: it may have moved (B10).
+
+        Nothing waits for this, neither its host nor the loop: an answer without addresses, and
+        none at all, leave everything as it is. Once only, until the host answers again.
+        """
+        if not host.looks_again:
+            host.looks_again = True
+            self._second_looks.append(Resolve(host.name, again=True))
 
     def ask(self, host: Host, now: float) -> Resolution | None:
         """Ask for a host unless that is under way; return the failure that is remembered of it."""
@@ -58,6 +70,8 @@ class NameDesk:
 
     def answered(self, host: Host, resolution: Resolution, now: float) -> list[Host]:
         """Note an answer on its host; return hosts that may ask again because of it."""
+        if host.asked_at is None and not resolution.addresses:
+            return []
         asked_at = host.asked_at if host.asked_at is not None else now
         host.asked_at = None
         if resolution.outcome is Outcome.DNS_TIMEOUT:

@@ -22,6 +22,8 @@ class Resolve(Struct, frozen=True):
     """A host name whose addresses are needed: answer with `resolved`."""
 
     host: str
+    again: bool = False
+    """Whether name servers must be asked, whatever they said before."""
 
 
 class FetchRobots(Struct, frozen=True):

@@ -42,11 +42,13 @@ class Troubles:
         hosts: HostTable,
         exits: Exits,
         shrunk: Callable[[Slot | None, float], None],
+        look_again: Callable[[Host], None],
     ) -> None:
         self._pace = pace
         self._hosts = hosts
         self._exits = exits
         self._shrunk = shrunk
+        self._look_again = look_again
 
     def judge(self, ending: Ending, now: float) -> bool:
         """Let an outcome count for its host; return whether another address is tried instead."""
@@ -56,6 +58,8 @@ class Troubles:
                 self._turn_to_next_address(host)
                 return True
             _fail(ending, self._pace, now)
+            if outcome in _OTHER_ADDRESS_MAY_HELP:
+                self._look_again(host)
             if ending.authority and _is_dead(host, outcome):
                 self._bury(ending, now)
             self._hosts.changed(host)
@@ -125,6 +129,7 @@ def _recover(ending: Ending, pace: Pace) -> None:
     """Forget a host's failures once a request that went out after the last of them succeeds."""
     host = ending.host
     host.failed_addresses = 0
+    host.looks_again = False
     if not host.strikes or ending.dispatched_at <= host.struck_at:
         return
     host.strikes = 0

@@ -80,7 +80,9 @@ class UrlServer:
         self._names = NameDesk(settings)
         self._rulebook = Rulebook(settings, robots_agent, self._pace, self._hosts)
         self._exits = Exits(self._table)
-        self._troubles = Troubles(self._pace, self._hosts, self._exits, self._shrunk)
+        self._troubles = Troubles(
+            self._pace, self._hosts, self._exits, self._shrunk, self._names.look_again
+        )
         self._live: OrderedDict[int, Order] = OrderedDict()
         self._attempts: dict[int, int] = {}
         self._errands = Errands(
@@ -201,6 +203,7 @@ class UrlServer:
             due.via,
             due.etag,
             due.last_modified,
+            due.seen,
         )
 
     def _next_due(self, host: Host, now: float) -> Due | None:

@@ -1,0 +1,146 @@
+"""`gossamer news add`: subscribe to a feed, or to the feeds of a site."""
+
+import sys
+import time
+from argparse import ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING
+
+from gossamer.cli.arguments import (
+    Commands,
+    Parser,
+    add_command,
+    add_directory,
+    add_settings,
+    load_settings,
+)
+from gossamer.wording import shortened, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gossamer.config.settings import Settings
+    from gossamer.news.finding import Candidate
+    from gossamer.news.subscribing import Subscribed, Wish
+
+EXIT_NOT_FOUND = 1
+_HOUR_SECONDS = 3_600.0
+_MAX_HOURS = 8_784.0
+_MAX_TITLE = 60
+_ADVICE = "if you know that it is a feed, use --no-check"
+
+
+def register(commands: Commands) -> None:
+    """Declare the command."""
+    parser = add_command(
+        commands,
+        "add",
+        run,
+        summary="subscribe to feeds, or to the feeds of sites, which are looked for",
+        examples="""
+        gossamer news add https://example.org/ --dir press            find its feeds
+        gossamer news add https://example.org/feed.xml --dir press    a feed
+        gossamer news add https://example.org/ --source 'The Example' --dir press
+        gossamer news add https://example.org/feed.xml --no-check --dir press
+        gossamer news add https://example.org/ --delay-content 6 --dir press
+
+        The exit code is 1 when a URL leads to no feed.
+        """,
+    )
+    parser.add_argument("urls", nargs="+", metavar="URL", help="a feed, or any page of a site")
+    parser.add_argument(
+        "--source", metavar="NAME", help="what the medium is called (the domain of the site)"
+    )
+    parser.add_argument(
+        "--no-check", action="store_true", help="take each URL for a feed without fetching it"
+    )
+    parser.add_argument(
+        "--delay-content",
+        type=_hours,
+        metavar="HOURS",
+        help="fetch stories only so long after they were found (0)",
+    )
+    add_search(parser)
+    add_directory(parser)
+    add_settings(parser)
+
+
+def add_search(parser: Parser) -> None:
+    """Add how feeds are looked for."""
+    parser.add_argument(
+        "--allow-private", action="store_true", help="lift the address policy: your own network"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(arguments: Namespace) -> int:
+    """Find the feeds, enter them, and say what was found."""
+    from gossamer.cli.news_workspace import change_news
+    from gossamer.news.subscribing import Wish, subscribe
+    from gossamer.url.canonical import parse_start_url
+
+    settings = load_settings(arguments, private(arguments)).settings
+    urls = list(dict.fromkeys(parse_start_url(url, settings.url) for url in arguments.urls))
+    if arguments.no_check:
+        wishes = [Wish(url, source=arguments.source or "") for url in urls]
+        barren: list[str] = []
+    else:
+        wishes, barren = _found(urls, arguments.source or "", settings, quiet=arguments.quiet)
+    for url in barren:
+        print(f"gossamer: no feed found at {visible(url)}; {_ADVICE}", file=sys.stderr)
+    if wishes:
+        delay = arguments.delay_content
+        with change_news(arguments.dir, settings, create=True) as catalog:
+            for each in subscribe(catalog, wishes, time.time(), content_delay_seconds=delay):
+                print(_line(each))
+    return EXIT_NOT_FOUND if barren else 0
+
+
+def private(arguments: Namespace) -> "dict[str, dict[str, object]]":
+    """Return the settings that --allow-private makes."""
+    return {"url": {"allow_private": True}} if arguments.allow_private else {}
+
+
+def search(
+    urls: "Sequence[str]", settings: "Settings", *, quiet: bool
+) -> "dict[str, list[Candidate]]":
+    """Look for feeds over the network; return those of each URL, none for one that has none."""
+    from gossamer.cli.progress import follow
+    from gossamer.news.finding import find_feeds
+
+    found: dict[str, list[Candidate]] = {url: [] for url in urls}
+    with follow(sys.stderr, quiet=quiet) as on_progress:
+        for candidate in find_feeds(urls, settings, on_progress=on_progress):
+            found[candidate.start].append(candidate)
+    return found
+
+
+def _found(
+    urls: "Sequence[str]", name: str, settings: "Settings", *, quiet: bool
+) -> "tuple[list[Wish], list[str]]":
+    """Return the feeds that were found, and the URLs that lead to none."""
+    from gossamer.news.subscribing import wish_of
+
+    found = search(urls, settings, quiet=quiet)
+    wishes = [wish_of(each, name) for candidates in found.values() for each in candidates]
+    return wishes, [url for url, candidates in found.items() if not candidates]
+
+
+def _line(subscribed: "Subscribed") -> str:
+    words = [
+        "added" if subscribed.new else "known already",
+        subscribed.url,
+        subscribed.form,
+        f"({subscribed.source})",
+        shortened(subscribed.title, _MAX_TITLE),
+    ]
+    return "  ".join(visible(word) for word in words if word)
+
+
+def _hours(text: str) -> float:
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = -1.0
+    if not 0 <= hours <= _MAX_HOURS:
+        raise ArgumentTypeError(f"{text!r} is not a number of hours from 0 to {_MAX_HOURS:.0f}")
+    return hours * _HOUR_SECONDS

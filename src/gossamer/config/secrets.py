@@ -1,0 +1,25 @@
+"""Settings that may be secret: they are used and never written down."""
+
+import re
+from typing import Final
+
+from msgspec.structs import replace
+
+from gossamer.config.settings import Settings
+
+_LOGIN: Final = re.compile("(?<=//)[^/@]*@")
+
+
+def without_secrets(settings: Settings) -> Settings:
+    """Return the settings as they may be kept: without headers, passwords and log-ins."""
+    spider = settings.spider
+    kept = replace(spider, headers={}, credentials={}, proxy=_LOGIN.sub("", spider.proxy))
+    return replace(settings, spider=kept)
+
+
+def secrets_in(settings: Settings) -> list[str]:
+    """Name what `without_secrets` leaves out, for people."""
+    spider = settings.spider
+    names = [f"the header {name}" for name in spider.headers]
+    names += [f"the password for {domain}" for domain in spider.credentials]
+    return names + (["the log-in at the proxy"] if _LOGIN.search(spider.proxy) else [])

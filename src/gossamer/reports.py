@@ -1,0 +1,58 @@
+"""What a worker reports of a feed: crosses to the catalog as the record of its document."""
+
+from msgspec import Struct
+
+
+class Sighting(Struct, frozen=True, array_like=True, gc=False):
+    """A story as a feed names it."""
+
+    url: str
+    """Canonical."""
+    md5: bytes
+    host: str
+    guid: str
+    title: str
+    keys: tuple[bytes, ...]
+    """URL and guid, in full and in the lossy form, hashed: a story is known by any of them."""
+    title_key: bytes | None = None
+    """The normalised title, hashed; None when it has none."""
+    published: float | None = None
+    authors: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    description: str = ""
+    language: str = ""
+    image: str = ""
+    content_html: str = ""
+
+
+class FeedReport(Struct, frozen=True, array_like=True, gc=False):
+    """A feed as it was found."""
+
+    form: str = ""
+    """Empty: it is no feed."""
+    title: str = ""
+    home: str = ""
+    language: str = ""
+    ttl_seconds: float | None = None
+    hub: str = ""
+    topic: str = ""
+    checksum: bytes = b""
+    """Of the sorted URLs of its stories (S4.33)."""
+    redundant: bool = False
+    """The checksum is that of the last visit: the stories were not looked at, nor kept."""
+    sightings: tuple[Sighting, ...] = ()
+    detail: str = ""
+    """For people: why it is no feed, or what was tolerated."""
+
+
+class Hints(Struct, frozen=True, omit_defaults=True):
+    """What a feed said of a story, kept for its extraction."""
+
+    title: str = ""
+    published: float | None = None
+    authors: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    description: str = ""
+    language: str = ""
+    image: str = ""
+    content_html: str = ""
