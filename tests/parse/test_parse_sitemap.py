@@ -236,6 +236,16 @@ def test_hostile_xml_costs_little(piece):
     assert page.outcome is not Outcome.OK
 
 
+@pytest.mark.parametrize(("start", "end"), [(b"<!--", b"-->"), (b"<a b='", b"'/>"), (b"<?", b"?>")])
+def test_a_giant_token_costs_no_more_than_its_length(start, end):
+    """Old versions of expat begin a long token anew with each piece that they are fed."""
+    body = b"<urlset>" + start + b"x" * (24 << 20) + end + b"<url><loc>/a</loc></url></urlset>"
+    started = time.process_time()
+    page = read(body)
+    assert time.process_time() - started < 2.0
+    assert urls_of(page) == [SITE + "a"]
+
+
 @given(
     st.binary(max_size=300),
     st.sampled_from([b"", b"<urlset>", b"<url><loc>", b"\x1f\x8b\x08", b"<?xml"]),

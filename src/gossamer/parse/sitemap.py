@@ -7,22 +7,26 @@ so that no input makes the reader expand, open or fetch anything.
 import re
 import zlib
 from typing import Final
-from xml.parsers import expat
 
 from gossamer.config.parse import ParseSettings
 from gossamer.messages import Link, Page
 from gossamer.outcomes import Outcome
 from gossamer.parse.references import MAX_REFERENCE, Joiner
 from gossamer.parse.sniff import SITEMAP_ROOTS
+from gossamer.parse.xml_reader import (
+    NOT_XML,
+    EnoughError,
+    RefusedError,
+    feed_whole,
+    guarded_parser,
+)
 
 ENTRY: Final = "sitemap_entry"
 INDEX: Final = "sitemap"
-_PIECE: Final = 65_536
 _PACKED_PIECE: Final = 4_096
 _BARE_AMPERSAND: Final = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)"
 )
-_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _DECLARATION: Final = re.compile(r"<\?xml[^>]{0,512}\?>")
 _TEXT_ENTRY: Final = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t]{0,64}(https?://\S{1,65535})", re.IGNORECASE
@@ -55,8 +59,11 @@ def understand_sitemap(body: bytes, url: str, settings: ParseSettings, joiner: J
     return _from_text(body, url, settings, joiner, notes)
 
 
-def unpack(body: bytes, limit: int) -> tuple[bytes, bool]:
-    """Return gzip unpacked, and whether it is complete; ValueError for a bomb or no gzip."""
+def unpack(body: bytes, limit: int, *, cut: bool = False) -> tuple[bytes, bool]:
+    """Return gzip unpacked, and whether it is complete; ValueError for a bomb or no gzip.
+
+    With `cut`, what is beyond the limit is left out instead.
+    """
     pieces: list[bytes] = []
     size = 0
     decoder = zlib.decompressobj(wbits=31)
@@ -73,6 +80,8 @@ def unpack(body: bytes, limit: int) -> tuple[bytes, bool]:
                 raise ValueError(f"cannot be unpacked: {error}") from error
             pieces.append(piece)
             size += len(piece)
+            if size > limit and cut:
+                return b"".join(pieces)[:limit], False
             if size > limit:
                 raise ValueError(f"unpacks to more than {limit} bytes")
             packed = decoder.unused_data
@@ -134,16 +143,8 @@ def _repaired(body: bytes) -> bytes:
     """Return the document as UTF-8 without what most often breaks it: bare `&`, control bytes."""
     wide = body[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = body.decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff\t\n\r ")
-    text = _DECLARATION.sub("", _NOT_XML.sub("", text), count=1)
+    text = _DECLARATION.sub("", NOT_XML.sub("", text), count=1)
     return _BARE_AMPERSAND.sub("&amp;", text).encode("utf-8", "replace")
-
-
-class _RefusedError(Exception):
-    """The document asks for something that is not done."""
-
-
-class _FullError(Exception):
-    """There are as many entries as are taken."""
 
 
 class _Scan:
@@ -157,46 +158,26 @@ class _Scan:
         self._path: list[str] = []
         self._kind = ""
         self._text: list[str] = []
-        self._parser: expat.XMLParserType
+        self._parser = guarded_parser()
 
     def read(self, body: bytes, encoding: str | None = None) -> str:
         """Read the document and return what is wrong with it, or nothing."""
-        parser = self._parser = expat.ParserCreate(encoding)
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.EntityDeclHandler = self._entity
+        self._parser = parser = guarded_parser(encoding)
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         try:
-            for start in range(0, len(body), _PIECE):
-                parser.Parse(body[start : start + _PIECE], False)
-            parser.Parse(b"", True)
-        except _RefusedError as error:
+            return feed_whole(parser, body)
+        except (RefusedError, EnoughError) as error:
             self.is_final = True
             return str(error)
-        except _FullError:
-            self.is_final = True
-            return f"entries beyond {self._limit} were dropped"
-        except (expat.ExpatError, ValueError, LookupError) as error:
-            return f"is broken XML: {error}"
-        return ""
-
-    def _doctype(
-        self, _name: str, _system: str | None, _public: str | None, has_internal_subset: bool
-    ) -> None:
-        if has_internal_subset:
-            raise _RefusedError("has a document type with declarations of its own")
-
-    def _entity(self, *_: object) -> None:
-        raise _RefusedError("declares entities")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = name.rpartition(":")[2].lower()
         path = self._path
         if not path and local not in _ROOT_NAMES:
-            raise _RefusedError(f"is no sitemap: its root element is {local[:64]}")
+            raise RefusedError(f"is no sitemap: its root element is {local[:64]}")
         if len(path) >= _MAX_DEPTH:
-            raise _RefusedError(f"is nested deeper than {_MAX_DEPTH}")
+            raise RefusedError(f"is nested deeper than {_MAX_DEPTH}")
         parent = path[-1] if path else ""
         path.append(local)
         kind = _TEXT_PLACES.get((parent, local))
@@ -227,5 +208,5 @@ class _Scan:
         if not reference or len(reference) > MAX_REFERENCE or (reference, kind) in self.entries:
             return
         if len(self.entries) >= self._limit:
-            raise _FullError
+            raise EnoughError(f"entries beyond {self._limit} were dropped")
         self.entries[reference, kind] = None

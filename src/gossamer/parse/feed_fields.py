@@ -1,0 +1,71 @@
+"""Which element of a feed says what: one table for all formats, whose names hardly collide."""
+
+from typing import Final
+
+from gossamer.parse.feed_items import HTML, PLAIN
+
+# element -> (slot, rank, form); of several values for a slot the lowest rank counts.
+ITEM_FIELDS: Final = {
+    "title": ("title", 0, HTML),
+    "news:title": ("title", 0, HTML),
+    "dc:title": ("title", 1, HTML),
+    "media:title": ("title", 2, HTML),
+    "itunes:title": ("title", 3, HTML),
+    "link": ("link", 0, PLAIN),
+    "loc": ("link", 0, PLAIN),
+    "feedburner:origlink": ("origlink", 0, PLAIN),
+    "guid": ("guid", 0, HTML),
+    "id": ("guid", 0, PLAIN),
+    "dc:identifier": ("guid", 2, PLAIN),
+    "description": ("description", 0, HTML),
+    "summary": ("description", 0, HTML),
+    "dc:description": ("description", 1, HTML),
+    "dcterms:abstract": ("description", 1, HTML),
+    "itunes:summary": ("description", 2, HTML),
+    "media:description": ("description", 3, HTML),
+    "content:encoded": ("content", 0, HTML),
+    "content": ("content", 0, HTML),
+    "xhtml:body": ("content", 1, HTML),
+    "fullitem": ("content", 2, HTML),
+    "pubdate": ("published", 0, PLAIN),
+    "published": ("published", 0, PLAIN),
+    "issued": ("published", 0, PLAIN),
+    "news:publication_date": ("published", 0, PLAIN),
+    "dc:date": ("published", 1, PLAIN),
+    "dcterms:issued": ("published", 2, PLAIN),
+    "created": ("published", 3, PLAIN),
+    "dcterms:created": ("published", 3, PLAIN),
+    "updated": ("updated", 0, PLAIN),
+    "modified": ("updated", 0, PLAIN),
+    "lastmod": ("updated", 0, PLAIN),
+    "dcterms:modified": ("updated", 1, PLAIN),
+    "author": ("author", 0, PLAIN),
+    "dc:creator": ("author", 0, PLAIN),
+    "dc:author": ("author", 0, PLAIN),
+    "itunes:author": ("author", 0, PLAIN),
+    "category": ("tag", 0, PLAIN),
+    "dc:subject": ("tag", 0, PLAIN),
+    "media:category": ("tag", 0, PLAIN),
+    "news:keywords": ("tags", 0, PLAIN),
+    "media:keywords": ("tags", 0, PLAIN),
+    "itunes:keywords": ("tags", 0, PLAIN),
+    "image": ("image", 1, PLAIN),
+    "image:loc": ("image", 0, PLAIN),
+    "dc:language": ("language", 0, PLAIN),
+    "news:language": ("language", 0, PLAIN),
+    "news:name": ("publication", 0, PLAIN),
+    "language": ("language", 1, PLAIN),
+}
+FEED_FIELDS: Final = {
+    "title": ("title", 0, HTML),
+    "dc:title": ("title", 1, HTML),
+    "link": ("link", 0, PLAIN),
+    "language": ("language", 0, PLAIN),
+    "dc:language": ("language", 1, PLAIN),
+    "ttl": ("ttl", 0, PLAIN),
+    "sy:updateperiod": ("period", 0, PLAIN),
+    "sy:updatefrequency": ("frequency", 0, PLAIN),
+    "author": ("author", 0, PLAIN),
+}
+# Only these keep the elements inside them as markup; in others only the text counts.
+MARKUP_SLOTS: Final = frozenset(("title", "description", "content"))
