@@ -1,7 +1,10 @@
 # Every target does its own set-up: a virtual environment from locked, hashed versions.
 # Needs python3 (3.11 or newer, with venv) and make. `make help` lists the targets.
 
-PYTHON ?= python3
+# Chosen when it is needed, and once.
+ifeq ($(origin PYTHON), undefined)
+PYTHON = $(eval PYTHON := $(or $(shell $(SHELL) scripts/python.sh),python3))$(PYTHON)
+endif
 VENV := .venv
 BIN := $(VENV)/bin
 URL ?=
@@ -93,8 +96,9 @@ define install
 	@command -v $(PYTHON) >/dev/null || { echo "make: there is no $(PYTHON) here; install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: gossamer needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) -V 2>&1); name a newer one: make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "make: $(PYTHON) cannot make virtual environments; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@echo "Setting up $(VENV) (once)"
-	@$(PYTHON) -m venv $(VENV)
+	@# An environment that works keeps its interpreter: two in one folder are none.
+	@$(BIN)/python -c 'import pip' 2>/dev/null || { echo "Setting up $(VENV) (once)"; $(PYTHON) -m venv --clear $(VENV); }
+	@echo "Installing what $(1) locks"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt -r $(1)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -14,10 +14,13 @@ SOURCE = ROOT / "src" / "gossamer"
 STOREYS = {
     "errors": 0,
     "clock": 0,
+    "wording": 0,
     "outcomes": 1,
     "config": 1,
     "url": 1,
     "messages": 2,
+    "reports": 2,
+    "objects": 2,
     "parse": 3,
     "catalog": 3,
     "wire": 3,
@@ -28,6 +31,7 @@ STOREYS = {
     "crawl": 6,
     "daemons": 7,
     "site": 7,
+    "news": 7,
     "cli": 9,
 }
 # url decides about addresses and scope, so it speaks of outcomes and is set up by its own table.

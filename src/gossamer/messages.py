@@ -37,6 +37,20 @@ class News(IntEnum):
     NONE = 2
 
 
+class Manner(Struct, frozen=True, array_like=True, gc=False):
+    """How a URL is asked for when not as all others, and for whom."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    """In the place of the usual ones with these names."""
+    timeout_ms: int = 0
+    """0: as usual."""
+    connect_ms: int = 0
+    delay_ms: int = 0
+    """The gap between requests to its host is not shorter than this."""
+    kept_as: tuple[tuple[str, str], ...] = ()
+    """The sites of the service that want it, each with the md5 under which they know it."""
+
+
 class Due(Struct, frozen=True, gc=False):
     """A URL that the catalog offers to the URL server, already leased to it."""
 
@@ -54,6 +68,7 @@ class Due(Struct, frozen=True, gc=False):
     last_modified: str | None = None
     seen: bytes | None = None
     """Of a feed: what its stories summed up to when it was last read."""
+    manner: Manner | None = None
 
 
 class Visit(Struct, frozen=True, array_like=True, gc=False):
@@ -72,6 +87,7 @@ class Visit(Struct, frozen=True, array_like=True, gc=False):
     etag: str | None = None
     last_modified: str | None = None
     seen: bytes | None = None
+    manner: Manner | None = None
 
 
 class Done(Struct, frozen=True, array_like=True, gc=False):

@@ -1,4 +1,4 @@
-"""What a worker reports of a feed: crosses to the catalog as the record of its document."""
+"""What a worker reports of a document to who asked for it: crosses to the catalog as a record."""
 
 from msgspec import Struct
 
@@ -56,3 +56,20 @@ class Hints(Struct, frozen=True, omit_defaults=True):
     language: str = ""
     image: str = ""
     content_html: str = ""
+
+
+class PageReport(Struct, frozen=True, array_like=True, gc=False):
+    """A page as the crawling service remembers it."""
+
+    charset: str = ""
+    raw_md5: str = ""
+    """Of the body, in hexadecimal digits."""
+    links: tuple[str, ...] = ()
+    """Canonical URLs of pages that it refers to."""
+    media: tuple[str, ...] = ()
+    """Canonical URLs of pictures, sound and films."""
+    links_inside: int = 0
+    """How many of the links lead to its own host."""
+    links_outside: int = 0
+    last_modified: float | None = None
+    title: str = ""

@@ -182,3 +182,20 @@ class TestProbation:
             False,
             False,
         ]
+
+
+class TestTryAgain:
+    def test_what_failed_in_such_a_way_gets_one_more_try(self, catalog):
+        catalog.add([found(A), found(B), found(C)], NOW)
+        first, second, third = lease_all(catalog)
+        catalog.commit([failure(first, Outcome.HTTP_5XX), failure(second, Outcome.HTTP_4XX)], NOW)
+        catalog.commit([done(third)], NOW)
+        passing = (Outcome.HTTP_5XX, Outcome.NET_RESET)
+        assert catalog.try_again(passing, 2, NOW) == 1
+        assert catalog.try_again(passing, 2, NOW) == 0
+        (again,) = lease_all(catalog)
+        assert (again.url, again.tries) == (A, 1)
+        catalog.commit([failure(again, Outcome.NET_RESET)], NOW)
+        assert catalog.try_again(passing, 2, NOW) == 0
+        assert catalog.find(A).state is State.FAILED
+        assert catalog.check() == []

@@ -160,7 +160,7 @@ def test_version(run):
 
 def test_every_command_explains_itself_with_examples(run):
     for command in outline.outline(main.parser()):
-        code, out, _ = run(command.name, "--help")
+        code, out, _ = run(*command.name.split(), "--help")
         assert code == 0
         assert f"gossamer {command.name}" in out.partition("examples:")[2]
 
@@ -212,6 +212,10 @@ def test_bash_completes_commands_flags_and_choices():
     assert complete("gossamer", "crawl", "--scope", "d") == ["domain"]
     assert complete("gossamer", "completion", "f") == ["fish"]
     assert complete("gossamer", "crawl", "--max-pages", "") == []
+    assert complete("gossamer", "news", "he") == ["health"]
+    assert complete("gossamer", "news", "stories", "--format", "p") == ["parquet"]
+    assert "--query" in complete("gossamer", "news", "stories", "--q")
+    assert "--query" not in complete("gossamer", "news", "health", "--")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

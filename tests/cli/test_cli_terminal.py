@@ -1,7 +1,6 @@
 """Nothing that came from the web can steer a terminal, end a line or run as a formula."""
 
 import io
-import json
 import os
 import pty
 import re
@@ -15,15 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.cli.formats import csv_cell, iso_time
-from gossamer.cli.progress import LiveDisplay, PlainDisplay, plain_line, sparkline
+from gossamer.cli.progress import LiveDisplay, PlainDisplay, bar_line, plain_line, sparkline
 from gossamer.cli.terminal import (
     Section,
-    bytes_in_words,
     cell,
     print_sections,
-    safe_json,
-    seconds_in_words,
-    visible,
     visible_lines,
 )
 from gossamer.crawl.progress import Progress
@@ -32,45 +27,10 @@ any_text = st.text(st.characters())
 valid_text = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-@given(any_text)
-def test_visible_text_prints_and_stays_on_one_line(text):
-    assert visible(text).isprintable()
-
-
-@given(any_text)
-def test_printable_text_is_left_alone(text):
-    if text.isprintable():
-        assert visible(text) is text
-
-
 @given(valid_text)
 def test_visible_lines_keeps_lines_and_tabs_alone(text):
     shown = visible_lines(text)
     assert shown.replace("\n", "").replace("\t", "").isprintable()
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\x1b[31mb", "a\\x1b[31mb"),
-        ("a\nb\rc", "a\\x0ab\\x0dc"),
-        ("\u202egnp.exe", "\\u202egnp.exe"),
-        ("\u2028", "\\u2028"),
-        ("\x9b2J", "\\x9b2J"),
-        ("\U000e0041", "\\U000e0041"),
-        ("[red]grün[/red] 漢字", "[red]grün[/red] 漢字"),
-    ],
-)
-def test_what_would_steer_is_shown_as_an_escape(text, shown):
-    assert visible(text) == shown
-
-
-@given(valid_text)
-def test_safe_json_means_the_same(text):
-    encoded = json.dumps({text: text}, ensure_ascii=False)
-    safe = safe_json(encoded)
-    assert json.loads(safe) == {text: text}
-    assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]", safe)
 
 
 @given(valid_text)
@@ -82,21 +42,6 @@ def test_a_csv_cell_never_begins_a_formula(text):
 def test_numbers_in_csv_stay_numbers():
     assert csv_cell(-5) == -5
     assert csv_cell(None) is None
-
-
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (20_000_000, "20 MB"), (3.2e12, "3.2 TB")],
-)
-def test_sizes_in_words(count, words):
-    assert bytes_in_words(count) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(3.21, "3.2 s"), (245, "4 min 5 s"), (7380, "2 h 3 min")]
-)
-def test_durations_in_words(seconds, words):
-    assert seconds_in_words(seconds) == words
 
 
 def test_cells():
@@ -217,3 +162,25 @@ def test_settings_on_a_terminal_are_a_table_and_in_a_pipe_a_file(run):
 def test_the_queue_is_what_waits_wherever_it_waits():
     line = plain_line(progress(pending=10, leased=7, in_flight=3))
     assert " queue 14 " in line
+
+
+@pytest.mark.parametrize(
+    ("counts", "bar"),
+    [
+        ({}, "░░░░░░░░░░   0%"),
+        ({"discovered": 10, "pending": 10}, "░░░░░░░░░░   0%"),
+        ({"discovered": 12, "excluded": 2, "pending": 4, "leased": 1}, "█████░░░░░  50%"),
+        ({"discovered": 12, "excluded": 2}, "██████████ 100%"),
+        ({"discovered": 2, "excluded": 5, "pending": 9}, "░░░░░░░░░░   0%"),
+    ],
+)
+def test_a_bar_shows_what_is_over_of_all_that_is_known(counts, bar):
+    assert bar_line(progress(**counts), 15) == bar
+    assert len(bar_line(progress(**counts), 300)) == 60
+    assert len(bar_line(progress(**counts), 1)) == 6
+
+
+def test_the_live_display_has_a_bar_where_the_crawl_has_an_end():
+    out = io.StringIO()
+    LiveDisplay(out, monotonic=lambda: 1.0, colours=False, bar=True).show(progress(discovered=4))
+    assert "█ 100%" in out.getvalue()

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.config.describe import rows, to_toml, toml_value
-from gossamer.config.load import load, load_with_origins, parse_assignment
+from gossamer.config.load import Loaded, load, load_with_origins, parse_assignment
 from gossamer.config.schema import tables
+from gossamer.config.secrets import secrets_in, without_secrets
 from gossamer.config.settings import Settings
 from gossamer.errors import ConfigError
 
@@ -247,3 +248,24 @@ def test_source_names_are_unique():
     names = [key.source_name for keys in tables().values() for key in keys.values()]
     given_names = [name for name in names if name]
     assert len(given_names) == len(set(given_names)) >= 11
+
+
+def test_what_may_be_secret_is_not_written_down():
+    """Not even by its name in the file: only whoever asks is told what there was."""
+    spider = {
+        "headers": {"X-Key": "k3y"},
+        "credentials": {"example.org": "me:h1dden"},
+        "proxy": "http://user:pa55@proxy.example:3128",
+    }
+    settings = load(None, {"spider": spider})
+    kept = without_secrets(settings)
+    text = to_toml(rows(Loaded(kept, {})))
+    assert not any(secret in text for secret in ("k3y", "h1dden", "pa55"))
+    assert kept.spider.proxy == "http://proxy.example:3128"
+    assert secrets_in(settings) == [
+        "the header X-Key",
+        "the password for example.org",
+        "the log-in at the proxy",
+    ]
+    assert secrets_in(kept) == []
+    assert without_secrets(Settings()) == Settings()

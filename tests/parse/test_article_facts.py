@@ -61,6 +61,7 @@ def of(html: str, url: str = URL, **hints: object) -> Article:
         (page(body='<time datetime="2024-05-06T07:08Z">x</time>'), URL, "time", "2024-05-06T07:08"),
         (page(), "https://n.example/2024/05/06/bridge", "url", "2024-05-06"),
         (page(), "https://n.example/world/2024/may/06/bridge", "url", "2024-05-06"),
+        (page(), "https://n.example/home/2024/5/6/bridge", "url", "2024-05-06"),
         (page(), "https://n.example/bridge-20240506.html", "url", "2024-05-06"),
         (page(), "https://n.example/2024/05/bridge", "url", "2024-05-01"),
         (page(body='<span class="post-date">May 6, 2024</span>'), URL, "text", "2024-05-06"),

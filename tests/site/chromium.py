@@ -129,6 +129,14 @@ class Tab:
         self.wait_for(f"location.href.startsWith({json.dumps(url[:7])})")
         self.wait_for("document.readyState === 'complete'")
 
+    def go(self, url: str) -> None:
+        """Load one page after the other: wait until this one has been read to its end."""
+        self._browser.events.clear()
+        failure = self.call("Page.navigate", url=url).get("errorText")
+        assert not failure, f"{url}: {failure}"
+        while not self._of("Page.loadEventFired"):
+            self._browser.events.append(self._browser.receive(60))
+
     def close(self) -> None:
         self._browser.call("Target.closeTarget", {"targetId": self._target})
         self._browser.events.clear()

@@ -1,6 +1,7 @@
 """A small web server that does what a table says, and the real command run against it."""
 
 import json
+import ssl
 import subprocess
 import sys
 import threading
@@ -33,6 +34,8 @@ class Asked:
     headers: Mapping[str, str]
     address: str
     """At which of the addresses of this machine."""
+    peer: int = 0
+    """From which port: requests over one connection have the same."""
 
 
 Answer = str | Reply | Callable[[Asked], "str | Reply"]
@@ -52,13 +55,21 @@ def moved(to: str, status: int = 301) -> Reply:
 class Site:
     """Serves a table of paths, and remembers what it was asked for."""
 
-    def __init__(self, answers: Mapping[str, Answer] | Callable[[str], Answer | None]) -> None:
+    def __init__(
+        self,
+        answers: Mapping[str, Answer] | Callable[[str], Answer | None],
+        tls: ssl.SSLContext | None = None,
+        # Every address of 127/8 is this machine: one server can be several hosts.
+        place: tuple[str, int] = ("0.0.0.0", 0),
+    ) -> None:
         self._answers = answers
+        self._scheme = "http" if tls is None else "https"
         self.asked: list[Asked] = []
         self._lock = threading.Lock()
-        # Every address of 127/8 is this machine: one server can be several hosts.
-        self._server = ThreadingHTTPServer(("0.0.0.0", 0), self._handler())
+        self._server = ThreadingHTTPServer(place, self._handler())
         self._server.daemon_threads = True
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
@@ -67,12 +78,16 @@ class Site:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take no more connections; those that are open go on."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
-        return f"http://{host}:{self.port}{path}"
+        return f"{self._scheme}://{host}:{self.port}{path}"
 
     def counts(self, method: str = "GET") -> Counter[str]:
         """Return how often each path was asked for."""
@@ -101,7 +116,8 @@ class Site:
             def do_GET(self) -> None:
                 address = self.connection.getsockname()[0]
                 names = {name.lower(): value for name, value in self.headers.items()}
-                reply = site.answer(Asked(self.command, self.path, names, address))
+                peer = self.client_address[1]
+                reply = site.answer(Asked(self.command, self.path, names, address, peer))
                 self.send_response(reply.status)
                 fields = {"Content-Type": "text/html; charset=utf-8", **reply.headers}
                 for name, value in fields.items():
@@ -132,15 +148,16 @@ TYPES = {
 class Files:
     """Answers with the files of a folder, as a static web server does."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, headers: Mapping[str, str] | None = None) -> None:
         self._folder = folder.resolve()
+        self._headers = headers or {}
 
     def __call__(self, path: str) -> Reply | None:
         file = self.file_of(path)
         if file is None:
             return None
         kind = TYPES.get(file.suffix, "application/octet-stream")
-        return Reply(file.read_bytes(), headers={"Content-Type": kind})
+        return Reply(file.read_bytes(), headers={"Content-Type": kind, **self._headers})
 
     def file_of(self, path: str) -> Path | None:
         name = unquote(path.partition("?")[0]).lstrip("/")

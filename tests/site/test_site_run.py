@@ -1,5 +1,6 @@
 """`gossamer site`: limits, errors, identity, output, exit codes, going on after Ctrl-C."""
 
+import gzip
 import json
 import os
 import signal
@@ -40,6 +41,55 @@ def test_limits_end_the_crawl_with_success_and_say_so():
     assert paths(none) == ["/"]
     assert "/3" not in paths(chosen)
     assert chosen["summary"]["complete"]
+
+
+def test_which_pages_a_limit_leaves_does_not_depend_on_the_order_of_answers():
+    """They are the first in the order of the map, and no more are asked for than that."""
+
+    def hesitant(path: str):
+        def answer(asked: Asked):
+            if path != "/robots.txt":
+                # The first pages of each level answer last.
+                time.sleep(0.08 / (1 + int(path[1:] or 0)))
+            return chain(path) or Reply(b"", 404)
+
+        return answer
+
+    with Site(chain) as site:
+        whole = paths(site_map(site.url(), "--concurrency", "1"))
+    for flags in (("--concurrency", "1"), ("--concurrency", "16"), ("--workers", "2")):
+        with Site(hesitant) as site:
+            few = site_map(site.url(), "--max-pages", "50", *flags)
+        assert paths(few) == whole[:50]
+        assert set(site.counts()) - {"/robots.txt", "/sitemap.xml"} == set(whole[:50])
+
+
+def test_a_workspace_is_not_taken_for_a_new_one(tmp_path):
+    """Its pages would be shown as they were then."""
+    kept = str(tmp_path / "kept")
+    with Site({"/": page(title="then")}) as site:
+        assert run_site(site.url(), "--keep", kept).returncode == 0
+        again = run_site(site.url(), "--keep", kept)
+        assert len(site.asked) == 3
+    assert again.returncode == 2
+    assert f"--resume {kept}" in again.stderr
+    assert again.stdout == ""
+
+
+def test_a_limit_is_raised_when_a_kept_crawl_goes_on(tmp_path):
+    kept = str(tmp_path / "kept")
+    with Site(chain) as site:
+        first = site_map(site.url(), "--max-pages", "10", "--keep", kept)
+        second = site_map("--resume", kept, "--max-pages", "30")
+        third = site_map("--resume", kept)
+        asked = site.counts()
+        whole = site_map(site.url())
+    assert paths(first) == paths(whole)[:10]
+    assert paths(second) == paths(whole)[:30]
+    assert (second["summary"]["complete"], second["summary"]["stopped_by"]) == (False, "max-pages")
+    assert paths(third) == paths(whole)
+    assert third["summary"]["complete"]
+    assert {asked[path] for path in paths(whole)} == {1}
 
 
 def test_max_time_stops_and_prints_what_is_there():
@@ -83,6 +133,32 @@ def test_errors_have_a_section_of_their_own_and_transient_ones_a_second_try():
     # Two runs: each asks once for what is gone, twice for what may recover.
     assert (counts["/gone"], counts["/broken"]) == (2, 4)
     assert "Errors" in tree
+
+
+@pytest.mark.req("S2.36")
+def test_what_failed_waits_in_a_queue_of_its_own_until_all_others_are_done():
+    """The second try comes last; what only it leads to comes after that (B13)."""
+    tries = [0]
+
+    def flaky(asked: Asked):
+        tries[0] += 1
+        return page("/late") if tries[0] > 1 else Reply(b"", 503)
+
+    def answer(path: str):
+        if path == "/":
+            return page("/flaky", "/1", "/2")
+        known = {"/flaky": flaky, "/late": page(text="late"), "/robots.txt": None}
+        return known[path] if path in known else chain(path)
+
+    with Site(answer) as site:
+        found = site_map(site.url(), "--concurrency", "1")
+    assert found["errors"] == []
+    assert found["summary"]["complete"]
+    assert site.counts()["/flaky"] == 2
+    asked = [each.path for each in site.asked if each.path != "/sitemap.xml"]
+    assert asked.index("/flaky") < 5
+    assert asked[-2:] == ["/flaky", "/late"]
+    assert len(asked) == 205
 
 
 @pytest.mark.parametrize(
@@ -141,7 +217,38 @@ def test_what_is_secret_goes_to_the_named_host_only():
     assert site.asked[0].headers["authorization"] == "Basic bWU6c2VjcmV0"
 
 
-@pytest.mark.req("S2.8", "S2.9", "S2.25", "S2.26", "S2.34", "S2.35", "S2.44")
+def test_what_is_secret_is_not_kept_and_resume_says_so(tmp_path):
+    """Neither in the settings file nor in the archive nor anywhere else in the workspace."""
+
+    def guarded(asked: Asked):
+        if asked.headers.get("authorization") != "Basic bWU6aDFkZGVu":
+            return Reply(b"", 401)
+        return chain(asked.path) or Reply(b"", 404)
+
+    kept = tmp_path / "kept"
+    secrets = ("--auth", "me:h1dden", "--cookie", "session=c00kie", "--header", "X-Key: k3y")
+    with Site(lambda path: guarded if path != "/robots.txt" else None) as site:
+        first = site_map(site.url(), "--keep", str(kept), "--max-pages", "5", *secrets)
+        files = [path for path in kept.rglob("*") if path.is_file()]
+        bare = run_site("--resume", str(kept), "--max-pages", "9", "--format", "json")
+        again = run_site(
+            site.url(), "--resume", str(kept), "--max-pages", "20", *secrets, "--quiet"
+        )
+    assert first["summary"]["pages"] == 5
+    assert kept / "gossamer.toml" in files
+    for path in files:
+        content = path.read_bytes()
+        content += gzip.decompress(content) if path.name.endswith(".warc.gz") else b""
+        for secret in (b"me:h1dden", b"bWU6aDFkZGVu", b"c00kie", b"k3y"):
+            assert secret not in content, path
+    for name in ("Authorization", "Cookie", "X-Key"):
+        assert f"the header {name}" in bare.stderr
+    assert "HTTP 401" in bare.stdout
+    assert again.stderr == ""
+    assert again.returncode == 0
+
+
+@pytest.mark.req("S2.8", "S2.9", "S2.34", "S2.35", "S2.44")
 @pytest.mark.parametrize(("options", "wanted"), [(("--concurrency", "5"), 5), ((), 8)])
 def test_so_many_requests_are_open_at_once_as_asked_for_and_no_more(
     options: tuple[str, ...], wanted: int
@@ -165,22 +272,9 @@ def test_so_many_requests_are_open_at_once_as_asked_for_and_no_more(
         return reply if path != "/robots.txt" else None
 
     with Site(answer) as site:
-        site_map(site.url(), *options)
+        found = site_map(site.url(), *options)
     assert most[0] == wanted
-
-
-def test_a_proxy_is_used_only_when_asked_for():
-    """It resolves the names; the request names the whole URL."""
-
-    def proxy(path: str):
-        known = {"http://no-such-name.test/": page("/a"), "http://no-such-name.test/a": page()}
-        return known.get(path)
-
-    with Site(proxy) as site:
-        found = site_map("http://no-such-name.test/", "--proxy", site.url())
-        loud = run_site("http://no-such-name.test/", "--proxy", site.url(), "--max-pages", "1")
-    assert paths(found) == ["/", "/a"]
-    assert "proxy" in loud.stderr
+    assert len(found["pages"]) == 41
 
 
 def test_the_command_offers_all_formats_there_are():
@@ -211,16 +305,20 @@ def test_fail_on_and_compare(tmp_path):
         answers["/a"] = page("/b", title="Another")
         answers["/b"] = page(title="B")
         second = run_site(site.url(), "--compare", str(old))
+        third = site_map(site.url(), "--compare", str(old))
     assert first.returncode == 1
     assert "/gone" in first.stdout
     assert second.returncode == 0
     assert "/b" in second.stdout
     assert "Another" in second.stdout
+    changes = third["changes"]
+    assert [each["url"] for each in changes["added"]] == [site.url("/b")]
+    assert changes["changed_title"] == [{"url": site.url("/a"), "before": "A", "after": "Another"}]
+    assert changes["changed_content"] == [site.url("/a")]
     bad = run_site("http://x.invalid/", "--compare", str(tmp_path / "no.json"))
     assert bad.returncode == 2
 
 
-@pytest.mark.req("S2.16")
 def test_ctrl_c_prints_what_is_there_and_resume_goes_on(tmp_path):
     def slow(path: str):
         def answer(asked: Asked):
@@ -269,27 +367,3 @@ def test_ctrl_c_prints_what_is_there_and_resume_goes_on(tmp_path):
     # In both runs together: once for the kept crawl, but for what was open, and once for the other.
     assert sum(counts.values()) < 2 * 201 + 2 + 10
     assert run_site("--resume", str(tmp_path / "none")).returncode == 2
-
-
-def test_assets_are_checked_by_head_then_get():
-    def no_head(asked: Asked):
-        return Reply(b"", 405) if asked.method == "HEAD" else Reply(b"x" * 100_000)
-
-    answers = {
-        "/": "<img src=/there.png><img src=/missing.png><img src=/shy.png><img src=/to.png>"
-        "<iframe src=/page></iframe><img src=http://127.0.0.3:1/x.png>",
-        "/page": page(),
-        "/there.png": Reply(b"PNG" * 100, headers={"Content-Type": "image/png"}),
-        "/shy.png": no_head,
-        "/to.png": Reply(status=302, headers={"Location": "/there.png"}),
-    }
-    with Site(answers) as site:
-        result = run_site(site.url(), "--check-assets", "--audit")
-    assert result.returncode == 0, result.stderr
-    heads, gets = site.counts("HEAD"), site.counts("GET")
-    assert heads["/there.png"] == 1  # by itself, and at the end of a redirect
-    assert gets["/there.png"] == 0
-    assert (heads["/shy.png"], gets["/shy.png"]) == (1, 1)
-    assert (heads["/missing.png"], gets["/missing.png"]) == (1, 1)
-    assert gets["/page"] == 1
-    assert "/missing.png" in result.stdout

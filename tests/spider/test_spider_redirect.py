@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gossamer.config.spider import SpiderSettings
 from gossamer.outcomes import Outcome
-from gossamer.spider.redirect import is_redirect, redirect
+from gossamer.spider.redirect import end_of_loop, is_redirect, redirect
 
 SETTINGS = SpiderSettings(max_redirects=3)
 HERE = "http://a.example/dir/page?q"
@@ -62,6 +62,16 @@ def test_a_chain_ends_at_its_limit_or_where_it_repeats() -> None:
     assert follow("/3", via)[0] is Outcome.OK
     assert follow("/1", via)[0] is Outcome.REDIR_LOOP
     assert follow("/4", (*via, "http://a.example/3"))[0] is Outcome.REDIR_TOO_MANY
+
+
+def test_the_detail_of_a_loop_says_where_it_closes() -> None:
+    headers = [("location", "/1")]
+    via = ("http://a.example/1", "http://a.example/2")
+    outcome, target, detail = redirect(302, headers, HERE, via, SpiderSettings())
+    assert (outcome, target) == (Outcome.REDIR_LOOP, None)
+    assert end_of_loop(detail) == "http://a.example/1"
+    assert end_of_loop("302 without Location") is None
+    assert end_of_loop("") is None
 
 
 def test_two_places_are_none_but_the_same_twice_is_one() -> None:

@@ -111,10 +111,10 @@ def resolver_for(server):
         resolver.close()
 
 
-def answers(resolver, *hosts, seconds=6.0):
+def answers(resolver, *hosts, seconds=6.0, again=False):
     """Ask for hosts and wait for the answers, on the descriptor alone."""
     for host in hosts:
-        resolver.resolve(host)
+        resolver.resolve(host, again=again)
     found = {}
     end = time.monotonic() + seconds
     while len(found) < len(hosts):
@@ -126,8 +126,8 @@ def answers(resolver, *hosts, seconds=6.0):
     return found
 
 
-def one(resolver, host):
-    return answers(resolver, host)[host]
+def one(resolver, host, *, again=False):
+    return answers(resolver, host, again=again)[host]
 
 
 def test_addresses_of_a_name(resolver_for):
@@ -213,6 +213,22 @@ def test_a_denial_is_remembered_and_a_time_out_is_not(server, resolver_for):
         one(resolver, host)
     assert server.asked["missing2.test"] == before["missing2.test"]
     assert server.asked["servfail.test"] > before["servfail.test"]
+
+
+def test_what_is_remembered_does_not_count_when_asked_again(resolver_for):
+    """Whatever the time that the answer said it may be used for."""
+    places = ["192.0.2.1", "192.0.2.2"]
+
+    def script(question):
+        return only(A, places[0], ttl=80_000)(question)
+
+    with DnsServer({"moves.test": script}) as names:
+        resolver = resolver_for(dns_servers=(f"127.0.0.1:{names.port}",), dns_min_ttl_seconds=9e3)
+        assert one(resolver, "moves.test").addresses == ("192.0.2.1",)
+        places.pop(0)
+        assert one(resolver, "moves.test").addresses == ("192.0.2.1",)
+        assert one(resolver, "moves.test", again=True).addresses == ("192.0.2.2",)
+        assert one(resolver, "moves.test").addresses == ("192.0.2.2",)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "192.0.2.77"])

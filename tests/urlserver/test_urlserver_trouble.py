@@ -4,7 +4,7 @@ import pytest
 from urlserver_setup import NEVER, NO_ROBOTS, due, dues, finish, make, offer
 
 from gossamer.outcomes import Outcome
-from gossamer.urlserver.urlserver import Resolution
+from gossamer.urlserver.urlserver import Resolution, Resolve
 
 
 def _fail_once(server, now, outcome, retry_after=None):
@@ -152,6 +152,52 @@ def test_another_address_is_tried_before_a_host_is_parked():
     finish(server, visit, 0.0, Outcome.NET_REFUSED)
     assert server.orders(1.0, 10) == []
     assert server.wake_at(1.0) == pytest.approx(5.0)
+
+
+def _deserted(server):
+    """Let both addresses of a host fail; return the moment at which the next order may go out."""
+    server.restore_robots("http://a.test", NO_ROBOTS, age_seconds=0, now=0.0)
+    server.offer(dues("a.test", 9), 0.0)
+    server.needs(0.0)
+    server.resolved("a.test", Resolution(("10.0.0.1", "10.0.0.2"), NEVER), 0.0)
+    for _ in range(2):
+        assert server.needs(0.0) == []
+        (visit,) = server.orders(0.0, 10)
+        finish(server, visit, 0.0, Outcome.NET_REFUSED)
+    return server.wake_at(0.0)
+
+
+@pytest.mark.req("S2.33")
+def test_a_host_none_of_whose_addresses_answers_is_resolved_once_more():
+    """Whatever is remembered of its name; and the next request goes where it is now (B10)."""
+    server = make(host_concurrent=1, retry_back_off_seconds=5.0)
+    then = _deserted(server)
+    assert server.needs(0.0) == [Resolve("a.test", again=True)]
+    server.resolved("a.test", Resolution(("10.0.0.3",), NEVER), 1.0)
+    assert server.orders(1.0, 10) == []
+    (visit,) = server.orders(then, 10)
+    assert visit.address == "10.0.0.3"
+    finish(server, visit, then, Outcome.NET_REFUSED)
+    assert server.needs(then) == []
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DNS_NXDOMAIN, Outcome.DNS_TIMEOUT])
+def test_a_second_look_that_finds_nothing_changes_nothing(outcome):
+    server = make(host_concurrent=1, retry_back_off_seconds=5.0)
+    then = _deserted(server)
+    server.needs(0.0)
+    server.resolved("a.test", Resolution((), 0.0, outcome, "because"), 1.0)
+    assert server.verdicts(1.0) == []
+    assert server.stats().resolver_silent_seconds == 0.0
+    (visit,) = server.orders(then, 10)
+    assert visit.address in ("10.0.0.1", "10.0.0.2")
+    finish(server, visit, then)
+    # It has answered: should it fail again, there is another second look.
+    (visit,) = server.orders(then, 10)
+    finish(server, visit, then, Outcome.NET_REFUSED)
+    (visit,) = server.orders(then, 10)
+    finish(server, visit, then, Outcome.NET_REFUSED)
+    assert server.needs(then) == [Resolve("a.test", again=True)]
 
 
 def test_host_clocks_are_reported_once_when_they_change():

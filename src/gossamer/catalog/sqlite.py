@@ -232,10 +232,10 @@ class SqliteCatalog:
         with self._counting("requeue URLs", now) as (connection, _, tally):
             return leases.requeue(connection, tally, now, limit)
 
-    def try_again(self, outcomes: Iterable[Outcome], tries: int, now: float) -> int:
+    def try_again(self, outcomes: Iterable[int], tries: int, now: float) -> int:
         """Turn URLs that failed so, in fewer tries than this, into pending ones; count them."""
         with self._counting("requeue URLs", now) as (connection, _, tally):
-            return leases.try_again(connection, tally, map(int, outcomes), tries)
+            return leases.try_again(connection, tally, outcomes, tries)
 
     def readmit(self, doc_ids: Iterable[int], now: float) -> int:
         """Turn excluded URLs into pending ones; return how many."""

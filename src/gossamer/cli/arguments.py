@@ -15,7 +15,7 @@ from pathlib import Path
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from gossamer.cli.terminal import visible
+from gossamer.wording import visible
 
 if TYPE_CHECKING:
     from gossamer.config.load import Loaded
@@ -75,6 +75,22 @@ def add_command(
     parser.add_argument("--debug", action="store_true", default=SUPPRESS, help=SUPPRESS)
     parser.set_defaults(run=run)
     return parser
+
+
+def add_group(commands: Commands, name: str, *, summary: str, examples: str) -> Commands:
+    """Declare a command that has commands of its own; return the place where they register."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=_examples(examples),
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    members: Commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=Parser
+    )
+    return members
 
 
 def add_directory(parser: Parser) -> None:

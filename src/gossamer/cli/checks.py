@@ -14,11 +14,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from gossamer.cli.terminal import bytes_in_words
 from gossamer.config.settings import Settings
 from gossamer.config.spider import SpiderSettings
 from gossamer.crawl.workspace import Workspace
 from gossamer.errors import ConfigError, GossamerError
+from gossamer.wording import bytes_in_words
 
 OK = "ok"
 WARNING = "warning"

@@ -8,6 +8,19 @@ from argparse import Namespace
 from gossamer.cli.arguments import Commands, add_command
 from gossamer.cli.outline import Command, Flag, outline
 
+# A command is what stands at the beginning; a flag or a value of that name further on is none.
+_FISH_HEAD = """# fish completion for gossamer
+complete -c gossamer -f
+function __gossamer_inside
+    set -l words (commandline -opc)
+    set -l last (math 1 + (count $argv))
+    test (count $words) -ge $last; and test "$words[2..$last]" = "$argv"
+end
+function __gossamer_follows
+    test (count (commandline -opc)) -eq (math 1 + (count $argv))
+    and begin; test (count $argv) -eq 0; or __gossamer_inside $argv; end
+end"""
+
 
 def register(commands: Commands) -> None:
     """Declare the command."""
@@ -36,24 +49,29 @@ def run(arguments: Namespace) -> int:
 
 def bash(commands: tuple[Command, ...]) -> str:
     """Return the script for bash."""
-    names = " ".join(command.name for command in commands)
+    names = " ".join(command.name for command in _members("", commands))
+    groups = "|".join(sorted(_groups(commands))) or "-"
     cases = "\n".join(
-        f'    {command.name}) words="{" ".join([*_flag_names(command), *command.words])}" ;;'
+        f'    "{command.name}") words="{" ".join([*_flag_names(command), *command.words])}" ;;'
         for command in commands
     )
     values = "\n".join(_bash_value(command, flag) for command in commands for flag in command.flags)
     return f"""# bash completion for gossamer
 _gossamer() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
+  local command="${{COMP_WORDS[1]}}"
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{names} --help" -- "$current"))
     return
   fi
-  case "${{COMP_WORDS[1]}} $previous" in
+  case "$command" in
+    {groups}) [ "$COMP_CWORD" -eq 2 ] || command="$command ${{COMP_WORDS[2]}}" ;;
+  esac
+  case "$command $previous" in
 {values}
   esac
-  case "${{COMP_WORDS[1]}}" in
+  case "$command" in
 {cases}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -76,34 +94,41 @@ def _bash_value(command: Command, flag: Flag) -> str:
 
 def zsh(commands: tuple[Command, ...]) -> str:
     """Return the script for zsh."""
-    listed = "\n".join(f"    '{c.name}:{_zsh_text(c.help)}'" for c in commands)
-    cases = "\n".join(_zsh_case(command) for command in commands)
     return f"""#compdef gossamer
 _gossamer() {{
   local -a commands
-  commands=(
+{_zsh_choice("", commands)}
+}}
+if [ "$funcstack[1]" = "_gossamer" ]; then _gossamer "$@"; else compdef _gossamer gossamer; fi
+"""
+
+
+def _zsh_choice(group: str, commands: tuple[Command, ...]) -> str:
+    """Return the part that completes one of several commands, then what may follow it."""
+    members = _members(group, commands)
+    listed = "\n".join(f"    '{_last(c)}:{_zsh_text(c.help)}'" for c in members)
+    cases = "\n".join(_zsh_case(command, commands) for command in members)
+    return f"""  commands=(
 {listed}
   )
   if (( CURRENT == 2 )); then
     _describe 'command' commands
     return
   fi
-  local command="$words[2]"
   words=("${{words[@]:1}}")
   (( CURRENT-- ))
-  case "$command" in
+  case "$words[1]" in
 {cases}
-  esac
-}}
-if [ "$funcstack[1]" = "_gossamer" ]; then _gossamer "$@"; else compdef _gossamer gossamer; fi
-"""
+  esac"""
 
 
-def _zsh_case(command: Command) -> str:
+def _zsh_case(command: Command, commands: tuple[Command, ...]) -> str:
+    if command.name in _groups(commands):
+        return f"    {_last(command)})\n{_zsh_choice(command.name, commands)} ;;"
     specs = [f"'*{flag.name}[{_zsh_text(flag.help)}]{_zsh_value(flag)}'" for flag in command.flags]
     rest = f"({' '.join(command.words)})" if command.words else "_default"
     specs.append(f"'*:argument:{rest}'")
-    return f"    {command.name}) _arguments {' '.join(specs)} ;;"
+    return f"    {_last(command)}) _arguments {' '.join(specs)} ;; # {command.name}"
 
 
 def _zsh_value(flag: Flag) -> str:
@@ -123,16 +148,17 @@ def _zsh_text(text: str) -> str:
 
 def fish(commands: tuple[Command, ...]) -> str:
     """Return the script for fish."""
-    lines = ["# fish completion for gossamer", "complete -c gossamer -f"]
+    lines = [_FISH_HEAD]
     for command in commands:
+        group = command.name.rpartition(" ")[0]
         lines.append(
-            f"complete -c gossamer -n __fish_use_subcommand -a {command.name}"
+            f"complete -c gossamer -n '__gossamer_follows {group}' -a {_last(command)}"
             f" -d '{_fish_text(command.help)}'"
         )
-        seen = f"-n '__fish_seen_subcommand_from {command.name}'"
-        lines += [f"complete -c gossamer {seen} {_fish_flag(flag)}" for flag in command.flags]
-        if command.words:
-            lines.append(f"complete -c gossamer {seen} -a '{' '.join(command.words)}'")
+        inside = f"-n '__gossamer_inside {command.name}'"
+        lines += [f"complete -c gossamer {inside} {_fish_flag(flag)}" for flag in command.flags]
+        if command.words and command.name not in _groups(commands):
+            lines.append(f"complete -c gossamer {inside} -a '{' '.join(command.words)}'")
     return "\n".join(lines) + "\n"
 
 
@@ -150,6 +176,19 @@ def _fish_flag(flag: Flag) -> str:
 
 def _fish_text(text: str) -> str:
     return text.replace("\\", "").replace("'", "")
+
+
+def _groups(commands: tuple[Command, ...]) -> frozenset[str]:
+    """Return the names of the commands that have commands of their own."""
+    return frozenset(command.name.rpartition(" ")[0] for command in commands) - {""}
+
+
+def _members(group: str, commands: tuple[Command, ...]) -> list[Command]:
+    return [command for command in commands if command.name.rpartition(" ")[0] == group]
+
+
+def _last(command: Command) -> str:
+    return command.name.rpartition(" ")[2]
 
 
 def _flag_names(command: Command) -> list[str]:

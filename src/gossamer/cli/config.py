@@ -5,7 +5,12 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from gossamer.cli.arguments import Commands, add_command, add_json, add_settings, load_settings
-from gossamer.cli.terminal import Section, is_terminal, print_json, print_sections
+from gossamer.cli.terminal import (
+    Section,
+    is_terminal,
+    print_json,
+    print_sections,
+)
 
 if TYPE_CHECKING:
     from gossamer.config.describe import Row

@@ -17,8 +17,9 @@ from gossamer.cli.arguments import (
     positive,
     seconds,
 )
-from gossamer.cli.terminal import bytes_in_words, print_json, seconds_in_words, visible
+from gossamer.cli.terminal import print_json
 from gossamer.errors import InputError
+from gossamer.wording import bytes_in_words, seconds_in_words, visible
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings

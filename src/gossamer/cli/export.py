@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
     from gossamer.cli.reading import open_workspace
     from gossamer.crawl.workspace import Workspace
 
-    with open_workspace(arguments.dir) as catalog, _output(arguments.output) as out:
+    with open_workspace(arguments.dir) as catalog, open_output(arguments.output) as out:
         archive = Workspace(arguments.dir).archive
         for line in lines(arguments.format, catalog, archive):
             out.write(line)
@@ -57,7 +57,8 @@ def run(arguments: Namespace) -> int:
 
 
 @contextmanager
-def _output(path: Path | None) -> Iterator[BinaryIO]:
+def open_output(path: Path | None) -> Iterator[BinaryIO]:
+    """Give standard output, or a file that is there only when it is complete."""
     if path is None or path == _STANDARD_OUTPUT:
         sys.stdout.flush()
         yield sys.stdout.buffer

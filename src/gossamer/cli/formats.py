@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.catalog.catalog import CatalogReader, UrlRow
-from gossamer.cli.terminal import safe_json, visible
 from gossamer.outcomes import name_of
 from gossamer.store.cdxj import cdxj_lines, index_folder
+from gossamer.wording import safe_json, visible
 
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -105,10 +105,7 @@ def jsonl(catalog: CatalogReader) -> Iterator[bytes]:
     """Yield one JSON object for each known URL."""
     encoder = msgspec.json.Encoder()
     for row in catalog.rows():
-        line = encoder.encode(record_of(row))
-        if not line.isascii() or b"\x7f" in line:
-            line = safe_json(line.decode()).encode()
-        yield line + b"\n"
+        yield safe_json(encoder.encode(record_of(row))) + b"\n"
 
 
 def csv_lines(catalog: CatalogReader) -> Iterator[bytes]:
@@ -138,7 +135,7 @@ def cdxj(archive: Path) -> Iterator[bytes]:
     Made from the archive, not from the catalog, so that it says of each record what it really is.
     """
     for line in cdxj_lines(index_folder(archive)):
-        yield safe_json(line).encode()
+        yield safe_json(line.encode())
 
 
 def links(catalog: CatalogReader) -> Iterator[bytes]:
@@ -151,4 +148,4 @@ def records(catalog: CatalogReader) -> Iterator[bytes]:
     """Yield an object with `url` and `record` for each thing a handler made of a page."""
     for url, record in catalog.records():
         row = {"url": url, "record": msgspec.Raw(record.encode())}
-        yield safe_json(msgspec.json.encode(row).decode()).encode() + b"\n"
+        yield safe_json(msgspec.json.encode(row)) + b"\n"

@@ -1,6 +1,7 @@
 """The entry point: run a command, turn whatever happens into one line and an exit code."""
 
 import errno
+import io
 import os
 import sys
 from argparse import Namespace
@@ -13,6 +14,7 @@ from gossamer.cli import (
     crawl,
     doctor,
     export,
+    news,
     show,
     site,
     spider,
@@ -23,8 +25,8 @@ from gossamer.cli import (
     wire,
 )
 from gossamer.cli.arguments import Parser, new_parser
-from gossamer.cli.terminal import visible
 from gossamer.errors import GossamerError, InputError, StorageError
+from gossamer.wording import visible
 
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
@@ -33,6 +35,7 @@ EXIT_BROKEN_PIPE = 141
 _COMMANDS = (
     site,
     crawl,
+    news,
     add,
     status,
     export,
@@ -52,6 +55,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _escape_what_cannot_be_encoded()
     try:
         arguments = parser().parse_args(words)
     except SystemExit as stop:
@@ -97,6 +101,13 @@ def _run(arguments: Namespace, words: Sequence[str]) -> int:
             _print_traceback()
         return _unexpected(error, debug)
     return code
+
+
+def _escape_what_cannot_be_encoded() -> None:
+    """Have text for people shown with escapes where the terminal's encoding lacks a letter."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _check_encoding(words: Sequence[str]) -> None:

@@ -37,7 +37,7 @@ class Argument(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command."""
+    """One command; the name of a member of a group begins with that of the group."""
 
     name: str
     help: str
@@ -52,21 +52,26 @@ class Command(NamedTuple):
 
 
 def outline(parser: ArgumentParser) -> tuple[Command, ...]:
-    """Return the commands of a parser in their order."""
+    """Return the commands of a parser in their order, the members of a group after it."""
+    found = tuple(_commands(parser, ""))
+    if not found:
+        raise TypeError("the parser has no commands")
+    return found
+
+
+def _commands(parser: ArgumentParser, group: str) -> Iterator[Command]:
     for action in _actions(parser):
         if isinstance(action, _SubParsersAction):
             helps = {choice.dest: choice.help or "" for choice in action._get_subactions()}  # noqa: SLF001 - argparse has no public way to list commands
-            return tuple(
-                Command(
-                    name,
+            for name, child in action.choices.items():
+                yield Command(
+                    group + name,
                     helps[name],
                     tuple(_flags(child)),
                     tuple(_arguments(child)),
                     child.epilog or "",
                 )
-                for name, child in action.choices.items()
-            )
-    raise TypeError("the parser has no commands")
+                yield from _commands(child, f"{group}{name} ")
 
 
 def _flags(parser: ArgumentParser) -> Iterator[Flag]:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from gossamer.cli.terminal import bytes_in_words, is_terminal, seconds_in_words, visible
+from gossamer.cli.terminal import is_terminal
+from gossamer.wording import bytes_in_words, seconds_in_words, visible
 
 if TYPE_CHECKING:
     from gossamer.crawl.progress import Progress
@@ -21,6 +22,7 @@ PLAIN_SECONDS = 5.0
 LIVE_SECONDS = 0.25
 _BARS = "▁▂▃▄▅▆▇█"
 _HISTORY = 32
+_BAR_WIDTH = 60
 _UP = "\x1b[{}A"
 _CLEAR_LINE = "\x1b[2K"
 _HIDE_CURSOR = "\x1b[?25l"
@@ -41,12 +43,18 @@ class Display(Protocol):
 
 
 @contextmanager
-def follow(stream: TextIO, *, quiet: bool) -> Iterator[Callable[["Progress"], None] | None]:
-    """Give a function that shows progress on the stream until the block ends."""
+def follow(
+    stream: TextIO, *, quiet: bool, bar: bool = False
+) -> Iterator[Callable[["Progress"], None] | None]:
+    """Give a function that shows progress on the stream until the block ends.
+
+    `bar`: on a terminal also how much of all that is known is done, for a crawl that has an end.
+    """
     if quiet:
         yield None
         return
-    display: Display = LiveDisplay(stream) if is_terminal(stream) else PlainDisplay(stream)
+    live = is_terminal(stream)
+    display: Display = LiveDisplay(stream, bar=bar) if live else PlainDisplay(stream)
     try:
         yield display.show
     finally:
@@ -82,17 +90,20 @@ class PlainDisplay:
 
 
 class LiveDisplay:
-    """Three lines that are drawn over and over."""
+    """A few lines that are drawn over and over."""
 
     def __init__(
         self,
         stream: TextIO,
         monotonic: Callable[[], float] = time.monotonic,
         colours: bool | None = None,
+        *,
+        bar: bool = False,
     ) -> None:
         self._stream = stream
         self._monotonic = monotonic
         self._colours = not os.environ.get("NO_COLOR") if colours is None else colours
+        self._bar = bar
         self._rates: deque[float] = deque(maxlen=_HISTORY)
         self._started = monotonic()
         self._next = 0.0
@@ -110,6 +121,8 @@ class LiveDisplay:
             self._next_rate = now + 1.0
         width = shutil.get_terminal_size().columns
         lines = live_lines(progress, self._rates, now - self._started)
+        if self._bar:
+            lines.insert(0, bar_line(progress, width - 1))
         self._draw([self._styled(line[: max(width - 1, 1)], progress) for line in lines])
 
     def close(self) -> None:
@@ -160,6 +173,17 @@ def live_lines(progress: "Progress", rates: deque[float], seconds: float) -> lis
         f"queue {queue_of(p):,}  in flight {p.in_flight:,}  hosts {p.hosts:,}  {known}",
         f"state {visible(p.state)}  failed {p.failed:,}  errors {p.errors:,}  {machine}",
     ]
+
+
+def bar_line(progress: "Progress", width: int) -> str:
+    """Return a bar of this width: what is over, of all that is known and wanted."""
+    wanted = progress.discovered - progress.excluded
+    over = wanted - progress.pending - progress.leased
+    share = min(max(over / wanted, 0.0), 1.0) if wanted > 0 else 0.0
+    figure = f" {share:4.0%}"
+    room = max(min(width, _BAR_WIDTH) - len(figure), 1)
+    filled = int(share * room)
+    return "█" * filled + "░" * (room - filled) + figure
 
 
 def sparkline(values: deque[float]) -> str:

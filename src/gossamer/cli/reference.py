@@ -83,7 +83,10 @@ def _command_section(command: Command) -> list[str]:
     words = " ".join(["gossamer", command.name, *(a.shown for a in command.arguments)])
     lines = [f"## {words}", "", command.help[0].upper() + command.help[1:] + ".", ""]
     lines += ["| Flag | Meaning |", "|---|---|"]
-    lines += [f"| `{_cell(a.shown)}` | {_cell(a.help)} |" for a in command.arguments]
+    lines += [
+        f"| `{_cell(a.shown)}` | {_cell(a.help or ', '.join(a.choices))} |"
+        for a in command.arguments
+    ]
     lines += [
         f"| `{_cell(f'{flag.name} {flag.shown}'.strip())}` | {_cell(flag.help)} |"
         for flag in command.flags

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from gossamer.cli.arguments import Commands, add_command, add_directory, add_json
 from gossamer.cli.terminal import (
     Section,
-    bytes_in_words,
     is_terminal,
     print_json,
     print_sections,
     visible_lines,
 )
 from gossamer.errors import InputError, StoreError
+from gossamer.wording import bytes_in_words
 
 if TYPE_CHECKING:
     from gossamer.catalog.catalog import FetchRow, UrlRow

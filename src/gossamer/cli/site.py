@@ -17,8 +17,8 @@ from gossamer.cli.arguments import (
     positive,
     seconds,
 )
-from gossamer.cli.terminal import visible
 from gossamer.errors import InputError
+from gossamer.wording import visible
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -59,7 +59,9 @@ def register(commands: Commands) -> None:
     _add_manners(parser)
     _add_identity(parser)
     add_settings(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
+    parser.add_argument(
+        "--quiet", action="store_true", help="no progress; no summary where the map goes to files"
+    )
 
 
 def _add_output(parser: Parser) -> None:
@@ -161,7 +163,10 @@ def run(arguments: Namespace) -> int:
 
     # The workers load their modules while we load ours.
     with launched(worker_count(settings.crawl.workers)) as workers:
-        from gossamer.site.run import Plan, map_site
+        from gossamer.site.run import Plan, map_site, missing_secrets
+
+        if arguments.resume is not None:
+            _remind(missing_secrets(arguments.resume, settings))
 
         plan = Plan(
             start_url=arguments.url or "",
@@ -170,7 +175,7 @@ def run(arguments: Namespace) -> int:
             all_links=show.audits,
             check_assets=arguments.check_assets,
         )
-        with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
+        with follow(sys.stderr, quiet=arguments.quiet, bar=True) as on_progress:
             outing = map_site(plan, settings, on_progress=on_progress, launched=workers)
     if arguments.ignore_robots:
         outing.site_map.notes.insert(0, _ROBOTS_NOTE)
@@ -179,16 +184,34 @@ def run(arguments: Namespace) -> int:
     return code or (EXIT_FINDINGS if failed else 0)
 
 
+def _remind(secrets: list[str]) -> None:
+    """Say what a workspace does not keep, so that it may be given again."""
+    if secrets:
+        print(
+            "gossamer: not kept from an earlier run, give it again with the URL if it is needed: "
+            + visible(", ".join(secrets)),
+            file=sys.stderr,
+        )
+
+
 def _workspace(arguments: Namespace) -> Path | None:
     """Return the workspace, if there is to be one; complain about a wrong one."""
-    if arguments.resume is None:
-        if not arguments.url:
-            raise InputError("no URL given; write: gossamer site URL")
-        kept: Path | None = arguments.keep
-        return kept
+    if arguments.resume is None and not arguments.url:
+        raise InputError("no URL given; write: gossamer site URL")
+    if arguments.resume is None and arguments.keep is None:
+        return None
 
     from gossamer.crawl.workspace import Workspace
 
+    if arguments.keep is not None:
+        kept = Workspace(arguments.keep)
+        if kept.exists():
+            # Its pages would be shown as they were then, and look like those of today.
+            raise InputError(
+                f"there is a workspace in {arguments.keep} already; go on with it "
+                f"(gossamer site --resume {arguments.keep}), or keep this one elsewhere"
+            )
+        return kept.directory
     workspace = Workspace(arguments.resume)
     if not workspace.exists():
         raise InputError(
@@ -281,7 +304,7 @@ def _end(outing: "Outing", directory: Path | None) -> int:
     if not summary.exit_code:
         return 0
     if directory is not None:
-        again = f"go on with: gossamer site --resume {directory}"
+        again = f"go on with: gossamer site --resume {directory}, and the other options of this run"
     else:
         again = "nothing was kept to go on with (--keep DIR does that)"
     reason = summary.message.partition(";")[0]

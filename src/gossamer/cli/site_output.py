@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from gossamer.cli.terminal import is_terminal, visible
+from gossamer.cli.terminal import is_terminal
 from gossamer.errors import InputError
+from gossamer.wording import visible
 
 if TYPE_CHECKING:
+    from gossamer.site.compare import Comparison
     from gossamer.site.findings import Finding
     from gossamer.site.formats.paint import Look
     from gossamer.site.model import SiteMap
@@ -78,9 +80,11 @@ class Show(NamedTuple):
 
     goals: list[Goal]
     audits: bool
-    """Whether rules are looked at, for the findings or the report."""
+    """Whether all rules are looked at, for the findings or the report."""
     tells: bool
-    """Whether the findings are printed, too."""
+    """Whether what they found is printed, too."""
+    checks: bool
+    """Whether what a check of the assets found is printed in any case."""
     fail_on: str | None
     earlier: Path | None
     quiet: bool
@@ -92,53 +96,89 @@ class Show(NamedTuple):
         audits = tells or any(goal.name == "html" for goal in goals)
         if arguments.compare is not None:
             _read(arguments.compare)
-        return cls(goals, audits, tells, arguments.fail_on, arguments.compare, arguments.quiet)
+        return cls(
+            goals,
+            audits,
+            tells,
+            arguments.check_assets,
+            arguments.fail_on,
+            arguments.compare,
+            arguments.quiet,
+        )
 
     def show(self, site_map: "SiteMap") -> bool:
         """Write and print everything; return whether the audit found what must not be."""
-        findings: list[Finding] = []
-        if self.audits:
-            from gossamer.site.audit.audit import audit
-
-            findings = audit(site_map)
-        self._write(site_map, findings)
+        findings = self._audit(site_map)
+        comparison = self._compare(site_map)
+        self._write(site_map, findings, comparison)
         # What goes beside a map on standard output must not get into it.
         beside = sys.stderr if any(goal.path is None for goal in self.goals) else sys.stdout
-        self._tell(site_map, findings, beside)
+        self._tell(site_map, findings, comparison, beside)
         from gossamer.site.findings import SEVERITIES, fails
 
-        return any(fails(findings, each) for each in SEVERITIES if each == self.fail_on)
+        return any(fails(findings or [], each) for each in SEVERITIES if each == self.fail_on)
 
-    def _write(self, site_map: "SiteMap", findings: "list[Finding]") -> None:
-        from gossamer.site.writing import write_to_path, write_to_stream
+    def _audit(self, site_map: "SiteMap") -> "list[Finding] | None":
+        if not (self.audits or self.checks):
+            return None
+        from gossamer.site.audit.audit import audit
 
+        findings = audit(site_map)
+        return findings if self.audits else _of_assets(findings)
+
+    def _compare(self, site_map: "SiteMap") -> "Comparison | None":
+        if self.earlier is None:
+            return None
+        from gossamer.site.compare import compare
+
+        return compare(_read(self.earlier), site_map, str(self.earlier))
+
+    def _write(
+        self,
+        site_map: "SiteMap",
+        findings: "list[Finding] | None",
+        comparison: "Comparison | None",
+    ) -> None:
+        from gossamer.site.writing import Extras, write_to_path, write_to_stream
+
+        extras = Extras(findings, comparison)
         for name, path in self.goals:
             if path is not None:
-                write_to_path(name, site_map, path, findings)
+                write_to_path(name, site_map, path, extras)
             elif name == "tree":
                 _print_tree(site_map)
             else:
                 sys.stdout.flush()
-                write_to_stream(name, site_map, sys.stdout.buffer, findings)
+                write_to_stream(name, site_map, sys.stdout.buffer, extras)
                 sys.stdout.buffer.flush()
         if not self.goals and self.earlier is None:
             _print_tree(site_map)
 
-    def _tell(self, site_map: "SiteMap", findings: "list[Finding]", file: TextIO) -> None:
+    def _tell(
+        self,
+        site_map: "SiteMap",
+        findings: "list[Finding] | None",
+        comparison: "Comparison | None",
+        file: TextIO,
+    ) -> None:
         look = _look(file)
-        if self.earlier is not None:
+        if comparison is not None:
             from gossamer.site import compare_writing
-            from gossamer.site.compare import compare
 
-            comparison = compare(_read(self.earlier), site_map, str(self.earlier))
             compare_writing.write_text(comparison, file, look)
-        if self.tells:
+        if findings is not None and (self.tells or self.checks):
             from gossamer.site.audit.writing import write_text
 
             print(file=file)
-            write_text(findings, file, look)
+            write_text(findings if self.tells else _of_assets(findings), file, look)
         if self.goals and not self.quiet and all(goal.path is not None for goal in self.goals):
             _print_summary(site_map, self.goals, file)
+
+
+def _of_assets(findings: "list[Finding]") -> "list[Finding]":
+    from gossamer.site.findings import ASSET_RULES
+
+    return [finding for finding in findings if finding.rule in ASSET_RULES]
 
 
 def _print_tree(site_map: "SiteMap") -> None:

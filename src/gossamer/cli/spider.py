@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.cli.arguments import Commands, add_command, add_json, add_settings, load_settings
-from gossamer.cli.terminal import bytes_in_words, safe_json, visible
+from gossamer.wording import bytes_in_words, safe_json, visible
 
 if TYPE_CHECKING:
     from gossamer.daemons.peers import Endpoint
@@ -100,4 +100,4 @@ def _complain(text: str) -> None:
 def _tell(event: dict[str, object]) -> None:
     import msgspec
 
-    print(safe_json(msgspec.json.encode(event).decode()), flush=True)
+    print(safe_json(msgspec.json.encode(event)).decode(), flush=True)

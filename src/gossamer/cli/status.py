@@ -5,7 +5,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from gossamer.cli.arguments import Commands, add_command, add_directory, add_json, natural
-from gossamer.cli.terminal import Section, print_json, print_sections, seconds_in_words
+from gossamer.cli.terminal import Section, print_json, print_sections
+from gossamer.wording import seconds_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

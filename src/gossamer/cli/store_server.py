@@ -14,7 +14,7 @@ from gossamer.cli.arguments import (
     natural,
 )
 from gossamer.cli.crawl import add_scope
-from gossamer.cli.terminal import safe_json, visible
+from gossamer.wording import safe_json, visible
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -130,4 +130,4 @@ def _complain(text: str) -> None:
 def _tell(event: dict[str, object]) -> None:
     import msgspec
 
-    print(safe_json(msgspec.json.encode(event).decode()), flush=True)
+    print(safe_json(msgspec.json.encode(event)).decode(), flush=True)

@@ -1,22 +1,14 @@
-"""Text for people: coloured on a terminal, plain in a pipe, and never able to steer either.
-
-Everything that came from the web passes `visible` before it is printed: control characters, escape
-sequences, line breaks and the invisible characters that turn the direction of text become escapes.
-"""
+"""Text for people: coloured on a terminal, plain in a pipe, and never able to steer either."""
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from gossamer.wording import safe_json, visible
+
 if TYPE_CHECKING:
     from rich.console import Console
-
-# Inside a JSON text these can stand only in strings, so an escape there means the same.
-_UNSAFE_IN_JSON = re.compile(
-    "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 
 
 class Section(NamedTuple):
@@ -27,15 +19,6 @@ class Section(NamedTuple):
     rows: Sequence[Sequence[object]]
 
 
-def visible(text: str) -> str:
-    """Return the text with every character that does not print shown as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else _escape(character) for character in text
-    )
-
-
 def visible_lines(text: str) -> str:
     """Return the text with line breaks and tabs kept and all else as `visible` does."""
     return "\n".join(
@@ -44,19 +27,13 @@ def visible_lines(text: str) -> str:
     )
 
 
-def safe_json(text: str) -> str:
-    """Return JSON text without raw control or direction characters; it means the same."""
-    if text.isascii() and "\x7f" not in text:
-        return text
-    return _UNSAFE_IN_JSON.sub(lambda found: _json_escape(found[0]), text)
-
-
 def print_json(value: object) -> None:
-    """Print a value as indented JSON."""
+    """Print a value as indented JSON, in UTF-8 whatever the terminal's encoding."""
     import msgspec
 
     encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    print(safe_json(encoded.decode()))
+    sys.stdout.flush()
+    sys.stdout.buffer.write(safe_json(encoded) + b"\n")
 
 
 def print_sections(sections: Iterable[Section], stream: TextIO | None = None) -> None:
@@ -86,26 +63,6 @@ def console_on(stream: TextIO) -> "Console":
         markup=False,
         emoji=False,
     )
-
-
-def bytes_in_words(count: float) -> str:
-    """Write a size: 512 B, 1.5 kB, 20 MB."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if abs(count) < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" or count >= 10 else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
-
-
-def seconds_in_words(seconds: float) -> str:
-    """Write a duration: 3.2 s, 4 min 5 s, 2 h 3 min."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min"
 
 
 def cell(value: object) -> str:
@@ -166,18 +123,3 @@ def _print_drawn(sections: Iterable[Section], out: TextIO) -> None:
         for row in section.rows:
             table.add_row(*(Text(cell(value)) for value in row))
         console.print(table)
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _json_escape(character: str) -> str:
-    code = ord(character)
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    code -= 0x10000
-    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

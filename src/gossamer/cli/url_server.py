@@ -15,7 +15,8 @@ from gossamer.cli.arguments import (
 )
 from gossamer.cli.crawl import add_limits, add_politeness, overrides_from
 from gossamer.cli.progress import plain_line
-from gossamer.cli.terminal import print_json, visible
+from gossamer.cli.terminal import print_json
+from gossamer.wording import visible
 
 if TYPE_CHECKING:
     from gossamer.crawl.progress import Progress

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from gossamer.cli.terminal import safe_json, visible
 from gossamer.daemons.capture import Sender
 from gossamer.daemons.wiretap import Told
 from gossamer.wire.readable import Kind, Said, StreamReader
+from gossamer.wording import safe_json, visible
 
 _ARROWS = {"dialler": ">", "listener": "<"}
 
@@ -81,7 +81,7 @@ class Printer:
             print(f"{_clock_time(told.at)} {told.link} = {told.event}{reason}", flush=True)
 
     def _print_json(self, value: dict[str, object]) -> None:
-        print(safe_json(msgspec.json.encode(value).decode()), flush=True)
+        print(safe_json(msgspec.json.encode(value)).decode(), flush=True)
 
 
 def _clock_time(at: float) -> str:

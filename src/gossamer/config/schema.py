@@ -44,7 +44,7 @@ class Key(Struct, frozen=True):
 def tables() -> dict[str, dict[str, Key]]:
     """Return all settings: table name -> key name -> key."""
     return {
-        table: _keys_of(table, struct)
+        table: keys_of(table, struct)
         for table, struct in get_type_hints(Settings, include_extras=True).items()
     }
 
@@ -55,7 +55,8 @@ def struct_of(table: str) -> type[Struct]:
     return struct
 
 
-def _keys_of(table: str, struct: type[Struct]) -> dict[str, Key]:
+def keys_of(table: str, struct: type[Struct]) -> dict[str, Key]:
+    """Return the keys of one table: key name -> key."""
     defaults = struct()
     hints = get_type_hints(struct, include_extras=True)
     return {

@@ -3,7 +3,7 @@
     W/catalog.db           what is known (SQLite)
     W/archive/             what was fetched (WARC)
     W/lock                 held by the process that crawls; shared by all others that write
-    W/url-server.lock      held by who hands out what is due: the URL server daemon, or news
+    W/url-server.lock      held by who hands out what is due: the URL server daemon, news, or the service
     W/store-server.lock    held by the store server daemon
     W/workers.lock         held, shared, by every worker that fetches
     W/store-workers.lock   held, shared, by every worker of the store server
@@ -31,7 +31,7 @@ from gossamer.config.secrets import without_secrets
 from gossamer.config.settings import Settings
 from gossamer.errors import WorkspaceError
 
-Role = Literal["crawl", "news", "url-server", "store-server", "add"]
+Role = Literal["crawl", "news", "service", "url-server", "store-server", "add"]
 
 _DAEMONS: Final[tuple[Role, ...]] = ("url-server", "store-server")
 _OLD_WORKERS_SECONDS: Final = 10.0
@@ -54,6 +54,7 @@ class Workspace:
     def keep_settings(self, settings: Settings) -> None:
         """Write down the settings of this run, for people, without what is secret in them."""
         kept = Loaded(without_secrets(settings), {})
+        self.settings_file.touch(mode=0o600)
         self.settings_file.write_text(to_toml(rows(kept)), encoding="utf-8")
 
     def exists(self) -> bool:
@@ -77,7 +78,7 @@ class Workspace:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.archive.mkdir(mode=0o700, exist_ok=True)
             self._hold(role)
-            if role in ("crawl", "news", "url-server"):
+            if role in ("crawl", "news", "service", "url-server"):
                 _await_old_workers(fetchers, clock)
             if role in ("crawl", "store-server"):
                 _await_old_workers(storers, clock)
@@ -133,8 +134,9 @@ class Workspace:
         return self.directory / "lock"
 
     def _lock_of(self, role: Role) -> Path:
-        # Both hand out what is due: one of them at a time.
-        return self.directory / f"{'url-server' if role == 'news' else role}.lock"
+        # All of these hand out what is due: one of them at a time.
+        hands_out = role in ("news", "service", "url-server")
+        return self.directory / f"{'url-server' if hands_out else role}.lock"
 
     def _in_use(self, holders: Sequence[str]) -> WorkspaceError:
         return WorkspaceError(

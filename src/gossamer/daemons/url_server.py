@@ -15,8 +15,6 @@ from msgspec.structs import replace
 from gossamer.catalog.catalog import Catalog
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
-from gossamer.config.describe import rows, to_toml
-from gossamer.config.load import Loaded
 from gossamer.config.settings import Settings
 from gossamer.crawl.coordinator import Coordinator, Parts
 from gossamer.crawl.deliveries import Deliveries
@@ -134,7 +132,7 @@ def _prepared(
     seeds, _ = seed(catalog, starts, wall)
     recovery = catalog.begin_run(wall, keep_delivered_seconds=settings.urlserver.delivery_seconds)
     reconsider(catalog, seeds, settings, wall)
-    workspace.settings_file.write_text(to_toml(rows(Loaded(settings, {}))), encoding="utf-8")
+    workspace.keep_settings(settings)
     return Ground(workspace, catalog, recovery, tuple(seeds), settings, stops, clock)
 
 

@@ -22,6 +22,7 @@ from gossamer.site.build import FINE, error_of
 from gossamer.site.model import AssetCheck, Page, SiteMap
 from gossamer.site.observation import WEIGHER, Weight
 from gossamer.site.ring import TimeLimit
+from gossamer.site.settings import TRIES
 from gossamer.url.address import port_refusal
 from gossamer.url.parts import host_of, md5_of, port_of, site_of
 
@@ -77,8 +78,16 @@ def _plain(settings: Settings) -> Settings:
     )
     spider = replace(settings.spider, max_doc_bytes=_GET_BYTES, max_wire_bytes=_GET_BYTES)
     handlers = replace(settings.handlers, use=(WEIGHER,), follow_assets=False)
+    urlserver = replace(settings.urlserver, max_tries=max(settings.urlserver.max_tries, TRIES))
     catalog = replace(settings.catalog, follow_duplicates=True)
-    return replace(settings, crawl=crawl, spider=spider, handlers=handlers, catalog=catalog)
+    return replace(
+        settings,
+        crawl=crawl,
+        urlserver=urlserver,
+        spider=spider,
+        handlers=handlers,
+        catalog=catalog,
+    )
 
 
 def _slow(settings: Settings) -> Settings:

@@ -7,11 +7,11 @@ from typing import Final
 import msgspec
 
 from gossamer.catalog.survey import Surveyed
-from gossamer.messages import Kind
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, name_of
 from gossamer.site.closure import Closure, Met, Names
 from gossamer.site.model import Facts, Page, no_assets
 from gossamer.site.observation import Observation
+from gossamer.spider.redirect import end_of_loop
 
 _MAX_LINKED_FROM: Final = 100
 # A document that is too long is there all the same, and a redirect that leaves the site works.
@@ -62,7 +62,7 @@ class Builder:
             alias_of=None,
             aliases=[],
             assets=assets,
-            links=[urls[target] for target in targets] if row.kind != Kind.SITEMAP else [],
+            links=[urls[target] for target in targets],
             title=row.title,
             bytes=row.body_bytes,
             milliseconds=row.milliseconds,
@@ -73,7 +73,7 @@ class Builder:
                 description=seen.description,
                 canonical=seen.canonical,
                 hreflang=seen.languages,
-                redirect_to=row.redirect_to,
+                redirect_to=_target(row),
                 simhash=row.simhash,
                 noindex=seen.noindex,
                 nofollow=seen.nofollow,
@@ -109,6 +109,11 @@ def _phrase(status: int) -> str:
         return f" {HTTPStatus(status).phrase}"
     except ValueError:
         return ""
+
+
+def _target(row: Surveyed) -> str | None:
+    """Return where it redirects to; a loop is closed by one that nobody follows."""
+    return end_of_loop(row.detail) if row.outcome == Outcome.REDIR_LOOP else row.redirect_to
 
 
 def _insecure(url: str, assets: Iterable[list[str]]) -> list[str]:

@@ -5,7 +5,7 @@ map must not. So it is worked out anew when the crawl is over: breadth first fro
 over the links of the pages as they stand in them, each page once, under the first that leads to it.
 A page with the bytes of one before it is a copy: it is in the map, its links are not (B5, B6).
 A redirect's target has the depth of the redirect. What only sitemaps name follows, with what it
-leads to.
+leads to; that a page links to a sitemap makes no link of what the sitemap names.
 
 The crawl itself keeps out what it has met on copies only (`[catalog] follow_duplicates`). Which of
 two equal pages is the copy it decides by who was first, and a worker reports a URL once only: so
@@ -99,6 +99,18 @@ class Closure(Struct):
     """How many were still to be fetched."""
 
 
+class Reach(Struct, frozen=True):
+    """How far the walk goes."""
+
+    max_depth: int = -1
+    """Links from the start page at most; -1: no limit."""
+    follow_nofollow: bool = False
+    sitemap: str = ""
+    """Where sites have their sitemap: what is there counts as one, though a page led to it."""
+    links_first: bool = False
+    """Leave out what only sitemaps name while anything that links lead to is missing."""
+
+
 class _Asks(Struct):
     nofollow: bool = False
 
@@ -110,9 +122,7 @@ def closure(
     catalog: Surveyable,
     names: Names,
     start: int,
-    max_depth: int = -1,
-    *,
-    follow_nofollow: bool = False,
+    reach: Reach,
     on_page: OnPage | None = None,
 ) -> Closure:
     """Walk the site from its start page, then from what only sitemaps name.
@@ -120,14 +130,26 @@ def closure(
     `on_page` hears of each page as it is met, with what it links to.
     """
     found = Closure()
-    for sitemap in names.sitemaps:
-        row = catalog.surveyed(sitemap)
-        if row.state == State.DONE:
-            found.in_sitemaps.update(names.targets(row.targets))
-    walk = _Walk(catalog, names, found, max_depth, follow_nofollow, on_page)
+    walk = _Walk(catalog, names, found, reach, on_page)
+    for sitemap in _sitemaps(catalog, names, reach.sitemap):
+        walk.sitemaps.add(sitemap)
+        found.in_sitemaps.update(names.targets(catalog.surveyed(sitemap).targets))
     walk.go([start])
-    walk.go(sorted(found.in_sitemaps - walk.seen, key=names.urls.__getitem__))
+    if not (reach.links_first and found.missing):
+        walk.go(sorted(found.in_sitemaps - walk.seen, key=names.urls.__getitem__))
     return found
+
+
+def _sitemaps(catalog: Surveyable, names: Names, customary: str) -> Iterator[int]:
+    """Yield the sitemaps that were read."""
+    for sitemap in names.sitemaps:
+        if catalog.surveyed(sitemap).state == State.DONE:
+            yield sitemap
+    linked = names.number_of(customary) if customary else None
+    if linked is not None and linked not in names.sitemaps:
+        row = catalog.surveyed(linked)
+        if row.state == State.DONE and row.content_type.endswith("xml"):
+            yield linked
 
 
 class _Walk:
@@ -138,17 +160,17 @@ class _Walk:
         catalog: Surveyable,
         names: Names,
         found: Closure,
-        max_depth: int,
-        follow_nofollow: bool,
+        reach: Reach,
         on_page: OnPage | None,
     ) -> None:
         self._catalog = catalog
         self._names = names
         self._on_page = on_page
-        self._max_depth = max_depth
-        self._follow_nofollow = follow_nofollow
+        self._max_depth = reach.max_depth
+        self._follow_nofollow = reach.follow_nofollow
         self._first: dict[bytes, int] = {}
         self.seen: set[int] = set()
+        self.sitemaps: set[int] = set()
         self.found = found
 
     def go(self, starts: Iterable[int]) -> None:
@@ -172,7 +194,8 @@ class _Walk:
         if not self._is_page(met, row):
             return
         self.found.met.append(met)
-        targets = list(self._names.targets(row.targets)) if row.targets else []
+        is_page = bool(row.targets) and met.doc_id not in self.sitemaps
+        targets = list(self._names.targets(row.targets)) if is_page else []
         if self._on_page is not None:
             self._on_page(met, row, targets)
         if row.redirect_to is not None:

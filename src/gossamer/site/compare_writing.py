@@ -7,7 +7,7 @@ import msgspec
 
 from gossamer.site.compare import Comparison, Entry, StatusChange
 from gossamer.site.formats.paint import PLAIN, Look
-from gossamer.site.text import safe_json, shortened, visible
+from gossamer.wording import safe_json, shortened, visible
 
 SHOWN: Final = 20
 """Lines of each section; JSON has them all."""
@@ -22,7 +22,7 @@ def write_text(comparison: Comparison, file: TextIO, look: Look = PLAIN) -> None
 def write_json(comparison: Comparison, file: BinaryIO) -> None:
     """Write all that changed as one JSON object."""
     encoded = msgspec.json.format(msgspec.json.encode(comparison), indent=2)
-    file.write(safe_json(encoded) + b"\n")
+    file.write(safe_json(encoded))
 
 
 def _lines(comparison: Comparison, look: Look) -> Iterator[str]:

@@ -7,7 +7,7 @@ from gossamer.crawl.pipeline import Summary
 from gossamer.errors import StoppedError
 from gossamer.outcomes import name_of
 from gossamer.site.build import error_of
-from gossamer.site.model import Page, SiteMap
+from gossamer.site.model import SiteMap, leads_away
 
 _ADVICE: Final = (
     ("dns.", "check how the name is written, and the network (gossamer doctor)"),
@@ -23,7 +23,7 @@ _ADVICE: Final = (
 def require_pages(site_map: SiteMap, summary: Summary, robots: RobotsRecord | None) -> None:
     """Complain unless there is at least one page in the map that did not fail."""
     pages = site_map.pages
-    if any(page.error is None and not _leaves(page) for page in pages):
+    if any(page.error is None and not leads_away(page) for page in pages):
         return
     start = site_map.start_url
     if site_map.robots_blocked:
@@ -35,7 +35,7 @@ def require_pages(site_map: SiteMap, summary: Summary, robots: RobotsRecord | No
         trouble = error_of(robots.outcome, robots.status, robots.detail)
         raise StoppedError(
             f"cannot map {start}: its robots.txt cannot be read: {trouble}; "
-            f"{_advice(name_of(robots.outcome))}"
+            f"{_advice(name_of(robots.outcome), robots.detail)}"
         )
     if not pages:
         raise StoppedError(f"cannot map {start}: {summary.message}")
@@ -46,15 +46,15 @@ def require_pages(site_map: SiteMap, summary: Summary, robots: RobotsRecord | No
             "start from there"
         )
     via = "" if last.url == start else f" (at {last.url})"
-    raise StoppedError(f"cannot map {start}: {last.error}{via}; {_advice(last.facts.outcome)}")
+    raise StoppedError(
+        f"cannot map {start}: {last.error}{via}; {_advice(last.facts.outcome, last.facts.detail)}"
+    )
 
 
-def _leaves(page: Page) -> bool:
-    """Whether it only leads elsewhere."""
-    return page.facts.redirect_to is not None and not 200 <= page.status < 300
-
-
-def _advice(outcome: str) -> str:
+def _advice(outcome: str, detail: str) -> str:
+    # So says libcurl of all that goes wrong before the proxy answers.
+    if " proxy" in detail:
+        return "check that --proxy names a proxy that runs"
     for prefix, advice in _ADVICE:
         if outcome.startswith(prefix):
             return advice

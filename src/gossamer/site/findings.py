@@ -14,6 +14,8 @@ Severity = Literal["error", "warning", "notice"]
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "notice")
 """From the worst to the least."""
+ASSET_RULES: Final = frozenset({"broken-asset", "refused-asset"})
+"""The rules that say what a check of the assets found."""
 
 
 class Finding(Struct, frozen=True):

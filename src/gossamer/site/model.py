@@ -129,6 +129,11 @@ def is_error(page: Page) -> bool:
     return page.error is not None
 
 
+def leads_away(page: Page) -> bool:
+    """Whether it is a redirect, though to nothing that the map shows."""
+    return page.facts.redirect_to is not None and not 200 <= page.status < 300
+
+
 def summary_of(site_map: SiteMap) -> Summary:
     """Return the numbers of a map."""
     distinct: dict[str, set[str]] = {kind: set() for kind in ASSET_KINDS}
@@ -138,7 +143,7 @@ def summary_of(site_map: SiteMap) -> Summary:
         if is_error(page):
             errors += 1
             continue
-        if page.alias_of is not None:
+        if page.alias_of is not None or leads_away(page):
             aliases += 1
             continue
         pages += 1

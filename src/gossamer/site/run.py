@@ -7,13 +7,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.settings import Settings
+from gossamer.crawl import seeds
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.progress import Progress
+from gossamer.crawl.workspace import Workspace
 from gossamer.site.failure import require_pages
 from gossamer.site.model import SiteMap
 from gossamer.site.ring import Ring, TimeLimit
+from gossamer.site.settings import in_order
 from gossamer.site.survey import Survey
 from gossamer.url.canonical import parse_start_url
 from gossamer.url.parts import authority_of
@@ -42,6 +46,13 @@ class Outing(Struct, frozen=True):
     summary: Summary
 
 
+def missing_secrets(directory: Path, settings: Settings) -> list[str]:
+    """Name what an earlier run in this workspace was given and this one was not."""
+    path = Workspace(directory).catalog
+    with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
+        return seeds.missing_secrets(catalog, settings)
+
+
 def map_site(
     plan: Plan,
     settings: Settings,
@@ -54,7 +65,7 @@ def map_site(
     starts = [parse_start_url(plan.start_url, settings.url)] if plan.start_url else []
     survey = Survey(starts[0] if starts else "", settings)
     limit = TimeLimit(plan.max_seconds, on_progress)
-    with closing(Ring(settings, survey.let_in, plan.directory)) as ring:
+    with closing(Ring(in_order(settings), survey.let_in, plan.directory)) as ring:
         summary = ring.crawl(starts, limit, launched)
         with ring.reading() as catalog:
             moved_to = survey.moved_to(catalog)

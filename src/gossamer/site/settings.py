@@ -1,7 +1,7 @@
 """Settings of a crawl of one site: what differs from a crawl of many.
 
 One host, asked by one person who waits for it: no gap between requests unless the site asks for
-one, a second try at most, names resolved once (B10), nothing followed from copies (B6).
+one, a second try at the end, names resolved once (B10), nothing followed from copies (B6).
 """
 
 from msgspec.structs import replace
@@ -11,6 +11,8 @@ from gossamer.config.settings import Settings
 from gossamer.site.observation import HANDLER
 
 CONCURRENCY = 8
+TRIES = 2
+"""Of a URL that fails for a passing reason, in all."""
 MAX_WORKERS = 2
 """Two keep up with what one site gives; each more costs its start."""
 
@@ -20,7 +22,8 @@ DEFAULTS: dict[str, dict[str, object]] = {
     "crawl": {"concurrency": CONCURRENCY, "patience_seconds": 20.0},
     "urlserver": {
         "host_per_second": 0.0,
-        "max_tries": 2,
+        # The second is for the end of the crawl (survey.py).
+        "max_tries": 1,
         "retry_soon_seconds": 0.5,
         "retry_back_off_seconds": 0.5,
         "max_back_off_seconds": 30.0,
@@ -45,6 +48,16 @@ def site_settings(loaded: Loaded, *, fingerprints: bool, cores: int) -> Settings
         own = {name: value for name, value in entries.items() if name not in given}
         settings = replace(settings, **{table: replace(getattr(settings, table), **own)})
     return _with_pace(_with_handler(settings), loaded)
+
+
+def in_order(settings: Settings) -> Settings:
+    """Return settings under which the ring follows no link that it was not told to (survey.py).
+
+    Only where so many pages are wanted and no more: it costs a pause between two levels of links.
+    """
+    if not settings.crawl.max_pages:
+        return settings
+    return replace(settings, crawl=replace(settings.crawl, max_pages=0, max_depth=0))
 
 
 def _with_handler(settings: Settings) -> Settings:

@@ -1,4 +1,13 @@
-"""What the catalog tells of a site: what is missing at the end of a crawl, and then the map."""
+"""What the catalog tells of a site: what is missing at the end of a crawl, and then the map.
+
+Theory of operation. When the ring has nothing left to fetch it asks here (`let_in`): what failed
+for a passing reason gets its second try, what was kept out and belongs to the map is let in, and
+the ring goes on; in the end a sitemap is looked for where sites have theirs, if robots.txt names
+none.
+Where only so many pages are wanted, the ring follows no link by itself (`settings.in_order`): level
+by level it is let in what comes next in the order of the map, until there are enough. So which
+pages these are does not depend on which answer came first.
+"""
 
 import time
 from collections.abc import Iterator
@@ -7,35 +16,50 @@ from typing import Final
 from gossamer.catalog.catalog import Catalog
 from gossamer.catalog.commit import OF_A_COPY
 from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.survey import Surveyed
 from gossamer.config.settings import Settings
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.seeds import seeds_of
 from gossamer.errors import InputError
-from gossamer.outcomes import Outcome
-from gossamer.site.build import Builder
-from gossamer.site.closure import Closure, Names, OnPage, closure
+from gossamer.messages import Found, Kind
+from gossamer.outcomes import PAGE_OUTCOMES, RULES, Outcome, State
+from gossamer.site.build import FINE, Builder
+from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
 from gossamer.site.model import SiteMap
-from gossamer.url.parts import site_of
+from gossamer.site.settings import TRIES
+from gossamer.url.parts import authority_of, host_of, md5_of, site_of
+from gossamer.urlserver.robots_rules import RuleSet
 
 _STOPPED_BY: Final = {"max_pages": "max-pages", "max_time": "max-time", "finished": ""}
+_PAGES: Final = PAGE_OUTCOMES | {Outcome.BODY_TOO_LARGE}
+_PASSING: Final = frozenset(
+    outcome for outcome, rule in RULES.items() if rule.final is State.FAILED and rule.tries > 1
+)
+"""Failures that may be over by now: time-outs, resets, 429, 5xx (B13)."""
 
 
 class Survey:
-    """Looks at the catalog of a crawl of one site."""
+    """Looks at the catalog of a crawl of one site; `settings` are those that the user gave."""
 
     def __init__(self, start: str, settings: Settings) -> None:
         self._start = start
+        self._settings = settings
         self._max_depth = settings.crawl.max_depth
-        self._follow_nofollow = settings.handlers.follow_nofollow
+        self._max_pages = settings.crawl.max_pages
 
     def let_in(self, catalog: Catalog) -> int:
-        """Let in what was kept out and belongs to the map; return how many URLs that are."""
+        """Let in what failed or was kept out and belongs to the map; return how many URLs."""
         assert isinstance(catalog, SqliteCatalog)
         self._settle(catalog)
-        if not self._may_miss(catalog):
-            return 0
-        missing = self._walk(catalog, Names(catalog)).missing
-        return catalog.readmit(missing, time.time()) if missing else 0
+        if not _PASSING.isdisjoint(catalog.outcome_counts()):
+            again = catalog.try_again(_PASSING, TRIES, time.time())
+            if again:
+                return again
+        if self._may_miss(catalog):
+            missing, room = self._missing(catalog)
+            if missing:
+                return catalog.readmit(missing[:room], time.time())
+        return self._look_for_sitemap(catalog)
 
     def moved_to(self, catalog: SqliteCatalog) -> str | None:
         """Return where the start page leads if that is another site, which was not crawled yet."""
@@ -50,8 +74,10 @@ class Survey:
         """Return the map of all that was reached, without its time."""
         names = Names(catalog)
         builder = Builder(names)
-        found = self._walk(catalog, names, builder.note)
+        found = self._walk(catalog, names, on_page=builder.note)
         stopped_by = _STOPPED_BY.get(summary.reason, summary.reason)
+        if not stopped_by and self._max_pages and found.missing:
+            stopped_by = "max-pages"
         if not stopped_by and found.too_deep:
             stopped_by = "max-depth"
         return SiteMap(
@@ -71,25 +97,69 @@ class Survey:
 
     def _may_miss(self, catalog: SqliteCatalog) -> bool:
         """Whether anything was kept out that the map might need: a look that costs little."""
+        is_limited = self._max_depth >= 0 or self._max_pages > 0
         return (
-            self._max_depth >= 0 and Outcome.POLICY_BUDGET in catalog.outcome_counts()
+            is_limited and Outcome.POLICY_BUDGET in catalog.outcome_counts()
         ) or catalog.kept_out_as(Outcome.POLICY_TRAP, OF_A_COPY) > 0
 
-    def _walk(self, catalog: SqliteCatalog, names: Names, on_page: OnPage | None = None) -> Closure:
+    def _missing(self, catalog: SqliteCatalog) -> tuple[list[int], int | None]:
+        """Return what comes next in the order of the map, and how much of it is wanted."""
+        pages = 0
+
+        def count(met: Met, row: Surveyed, targets: list[int]) -> None:
+            nonlocal pages
+            del met, targets
+            pages += row.outcome in _PAGES and not 300 <= row.status < 400
+
+        missing = self._walk(catalog, Names(catalog), links_first=True, on_page=count).missing
+        return missing, max(self._max_pages - pages, 0) if self._max_pages else None
+
+    def _look_for_sitemap(self, catalog: SqliteCatalog) -> int:
+        """Have the sitemap fetched that no page and no robots.txt names, if there is one.
+
+        Now, and not before: should it redirect to a page, that page was fetched as what it is.
+        """
+        url = self._sitemap(catalog)
+        if not (url and self._settings.crawl.sitemaps) or catalog.find(url) is not None:
+            return 0
+        robots = catalog.robots(authority_of(url))
+        agent = self._settings.spider.robots_agent
+        if robots is not None and RuleSet(robots.body, agent).sitemaps:
+            return 0
+        found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
+        return len(catalog.discover([found], time.time()))
+
+    def _sitemap(self, catalog: SqliteCatalog) -> str:
+        """Return where the site would have its sitemap; empty if its start page is not there."""
+        row = catalog.find(self._start)
+        if row is None or row.fetch is None or row.outcome not in FINE:
+            return ""
+        home = row.fetch.redirect_to or row.url
+        if row.outcome is Outcome.REDIR_SCOPE and home not in seeds_of(catalog):
+            return ""
+        return f"{authority_of(home)}/sitemap.xml"
+
+    def _walk(
+        self,
+        catalog: SqliteCatalog,
+        names: Names,
+        *,
+        links_first: bool = False,
+        on_page: OnPage | None = None,
+    ) -> Closure:
         start = names.number_of(self._start)
         if start is None:
             raise InputError(
                 f"cannot map {self._start or 'the site'}: the workspace does not know it; "
                 "give the URL that it was made with"
             )
-        return closure(
-            catalog,
-            names,
-            start,
-            self._max_depth,
-            follow_nofollow=self._follow_nofollow,
-            on_page=on_page,
+        reach = Reach(
+            max_depth=self._max_depth,
+            follow_nofollow=self._settings.handlers.follow_nofollow,
+            sitemap=self._sitemap(catalog),
+            links_first=links_first,
         )
+        return closure(catalog, names, start, reach, on_page)
 
 
 def _trap_notes(catalog: SqliteCatalog, names: Names, found: Closure) -> Iterator[str]:

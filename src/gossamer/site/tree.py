@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gossamer.site.model import Page, SiteMap, is_error
-from gossamer.site.text import origin_of
+from gossamer.site.origin import origin_of
 
 
 class Node(NamedTuple):

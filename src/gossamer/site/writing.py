@@ -11,7 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
+from msgspec import Struct
+
 from gossamer.errors import InputError
+from gossamer.site.compare import Comparison
 from gossamer.site.findings import Finding
 from gossamer.site.formats import csv, dot, html, json, jsonl, markdown, tree, xml
 from gossamer.site.model import SiteMap
@@ -45,17 +48,29 @@ FORMATS: Final[Mapping[str, Format]] = {
 _BUFFER_BYTES = 1 << 20
 
 
+class Extras(Struct, frozen=True):
+    """What goes with a map into those formats that have room for it."""
+
+    findings: Sequence[Finding] | None = None
+    """None: nobody has looked for any."""
+    comparison: Comparison | None = None
+    made_at: datetime | None = None
+
+
+NO_EXTRAS: Final = Extras()
+
+
 def write_to_stream(
     name: str,
     site_map: SiteMap,
     stream: BinaryIO,
-    findings: Sequence[Finding] = (),
-    *,
-    made_at: datetime | None = None,
+    extras: Extras = NO_EXTRAS,
 ) -> None:
     """Write one format to a pipe or an open file; for terminals see `formats.tree.write`."""
     if name == "html":
-        html.write(site_map, stream, findings, made_at=made_at)
+        html.write(site_map, stream, extras.findings or (), made_at=extras.made_at)
+    elif name == "json":
+        json.write(site_map, stream, extras.findings, extras.comparison)
     else:
         _format(name).write(site_map, stream)
 
@@ -64,9 +79,7 @@ def write_to_path(
     name: str,
     site_map: SiteMap,
     path: Path,
-    findings: Sequence[Finding] = (),
-    *,
-    made_at: datetime | None = None,
+    extras: Extras = NO_EXTRAS,
 ) -> list[Path]:
     """Write one format to a file, or into a folder under its own name; return what was written.
 
@@ -75,7 +88,7 @@ def write_to_path(
     target = path / _format(name).file_name if path.is_dir() else path
     if name != "xml":
         with _whole(target) as file:
-            write_to_stream(name, site_map, file, findings, made_at=made_at)
+            write_to_stream(name, site_map, file, extras)
         return [target]
     written = []
     for part, content in xml.files(site_map, target.name):

@@ -11,6 +11,8 @@ from gossamer.url.canonical import canonicalize
 from gossamer.url.header import reference_in_header
 
 REDIRECT_STATUSES: Final = frozenset((301, 302, 303, 307, 308))
+_TO: Final = "redirected to "
+_KNOWN: Final = ", which is in the chain already"
 
 
 def is_redirect(status: int, locations: Sequence[str]) -> bool:
@@ -44,6 +46,13 @@ def redirect(
     return _judge(locations[0], url, via, settings)
 
 
+def end_of_loop(detail: str) -> str | None:
+    """Return where a redirect led back to, from the detail of its outcome `redir.loop`."""
+    if not (detail.startswith(_TO) and detail.endswith(_KNOWN)):
+        return None
+    return detail[len(_TO) : -len(_KNOWN)]
+
+
 def _judge(
     location: str, url: str, via: Sequence[str], settings: SpiderSettings
 ) -> tuple[Outcome, str | None, str]:
@@ -60,7 +69,7 @@ def _judge(
     if target is None or len(target) > settings.max_url_bytes:
         return Outcome.REDIR_BAD, None, f"Location cannot be used: {location[:200]!r}"
     if target == url or target in via:
-        return Outcome.REDIR_LOOP, None, f"redirected to {target}, which is in the chain already"
+        return Outcome.REDIR_LOOP, None, f"{_TO}{target}{_KNOWN}"
     if len(via) >= settings.max_redirects:
         return (
             Outcome.REDIR_TOO_MANY,

@@ -28,6 +28,7 @@ class RequestForm:
         for name, value in settings.headers.items():
             _check_header(name, value)
             fields[name.lower()] = (name, value)
+        self._fields = fields
         self._named_lines = [f"{name}: {value}" for name, value in fields.values()]
         self._named_hosts = frozenset(settings.header_hosts)
         self._authorizations = {
@@ -46,14 +47,25 @@ class RequestForm:
             )
         self._end = self._make_end(self.lines)
 
-    def lines_for(self, url: str) -> list[str] | None:
-        """Return the header lines for a host that has its own; None for all others."""
+    def lines_for(self, visit: Visit) -> list[str] | None:
+        """Return the header lines for a visit that has its own; None for all others."""
+        if visit.manner is not None and visit.manner.headers:
+            return self._lines_in(visit.manner.headers)
         if not self._named_hosts and not self._authorizations:
             return None
-        host = host_of(url)
+        host = host_of(visit.url)
         lines = self._named_lines if host in self._named_hosts else None
         authorization = self._authorization(host)
         return lines if authorization is None else [*(lines or self.lines), authorization]
+
+    def _lines_in(self, headers: tuple[tuple[str, str], ...]) -> list[str]:
+        """Return the usual lines, with others in their place."""
+        fields = dict(self._fields)
+        for name, value in headers:
+            # What cannot be sent is left out: it comes from whoever handed the site over.
+            if _is_sendable(name, value):
+                fields[name.lower()] = (name, value)
+        return [f"{name}: {value}" for name, value in fields.values()]
 
     def _authorization(self, host: str) -> str | None:
         """Return what is sent to a host of a domain at which we have a name (S4.24)."""
@@ -99,16 +111,18 @@ def _check_header(name: str, value: str) -> None:
         raise ConfigError(
             f"header {name!r} in [spider] headers is set by gossamer itself; remove it"
         )
-    if (
-        not name
-        or not _is_clean(name)
-        or set(name) & set(' ":;,()<>@[]{}=?/\\')
-        or not _is_clean(value)
-    ):
+    if not _is_sendable(name, value):
         raise ConfigError(
             f"header {name!r}: {value!r} in [spider] headers cannot be sent; "
             "a name is one token, a value has printable ASCII characters only"
         )
+
+
+def _is_sendable(name: str, value: str) -> bool:
+    token = name and _is_clean(name) and not set(name) & set(' ":;,()<>@[]{}=?/\\')
+    # libcurl lets a User-Agent line win over the one that it would send.
+    is_ours = name.lower() in _OURS and name.lower() != "user-agent"
+    return bool(token) and not is_ours and _is_clean(value)
 
 
 def _is_clean(text: str) -> bool:

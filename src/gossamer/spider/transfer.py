@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import pycurl
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.config.spider import SpiderSettings
-from gossamer.messages import Fetch, Kind, Visit
+from gossamer.messages import Fetch, Kind, Manner, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
 from gossamer.spider.cookies import Cookies
@@ -59,6 +60,7 @@ class Transfer:
         "_had_more",
         "_heads_only",
         "_is_reported",
+        "_limits",
         "_mended",
         "_more",
         "_reception",
@@ -81,6 +83,7 @@ class Transfer:
 
     def __init__(self, shared: Surroundings) -> None:
         self._shared = shared
+        self._limits = shared.settings
         self._reception = Reception(shared.settings)
         self._address = ""
         # Header lines of this request beside those that all have; conditions come first.
@@ -100,7 +103,8 @@ class Transfer:
         """Prepare the handle for a visit; the loop starts it."""
         self.visit = visit
         self.started = now
-        self.check_at = first_look(now, self._shared.settings)
+        self._limits = _limits(self._shared.settings, visit.manner)
+        self.check_at = first_look(now, self._limits)
         self._wall = wall
         self.secure = visit.url.startswith("https")
         handle = self.handle
@@ -121,7 +125,7 @@ class Transfer:
             handle.setopt(pycurl.NOBODY, int(self._heads_only))
             if not self._heads_only:
                 handle.setopt(pycurl.HTTPGET, 1)
-        own = self._shared.form.lines_for(visit.url)
+        own = self._shared.form.lines_for(visit)
         if self._more or self._had_more or own is not None:
             self._had_more = bool(self._more) or own is not None
             handle.setopt(pycurl.HTTPHEADER, (own or self._shared.form.lines) + self._more)
@@ -140,7 +144,7 @@ class Transfer:
             received=self._bytes_so_far(),
             secure=self.secure,
         )
-        return check(progress, self.sample, now, self._shared.settings)
+        return check(progress, self.sample, now, self._limits)
 
     def stop(self, outcome: Outcome, detail: str) -> None:
         """Note why we end the transfer ourselves."""
@@ -362,3 +366,15 @@ class Transfer:
         self._sent_at = self._shared.clock.monotonic()
         self._shared.gate.enter(self)
         return int(pycurl.PREREQFUNC_OK)
+
+
+def _limits(settings: SpiderSettings, manner: Manner | None) -> SpiderSettings:
+    """Return the deadlines of a visit: those of all, unless it has its own."""
+    if manner is None or not (manner.timeout_ms or manner.connect_ms):
+        return settings
+    return replace(
+        settings,
+        timeout_request_ms=manner.timeout_ms or settings.timeout_request_ms,
+        timeout_first_byte_ms=manner.timeout_ms or settings.timeout_first_byte_ms,
+        timeout_connect_ms=manner.connect_ms or settings.timeout_connect_ms,
+    )

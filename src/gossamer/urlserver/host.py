@@ -80,6 +80,7 @@ class Host:
         "struck_at",
         "ticket",
         "unstarted",
+        "wanted_gap",
     )
 
     def __init__(self, name: str, pace: "Pace") -> None:
@@ -93,6 +94,7 @@ class Host:
         self.gap = pace.host_gap
         self.limit = pace.host_limit
         self.crawl_delay = 0.0
+        self.wanted_gap = 0.0
         self.strikes = 0
         self.struck_at = float("-inf")
         self.parked: Outcome | None = None
@@ -111,8 +113,8 @@ class Host:
         self.errands: list[Authority] = []
 
     def set_pace(self, pace: "Pace") -> None:
-        """Work out the gap (the longest of configured, Crawl-delay, back-off) and the limit."""
-        gap = max(pace.host_gap, min(self.crawl_delay, pace.max_back_off))
+        """Work out the gap (configured, wanted, Crawl-delay or back-off) and the limit."""
+        gap = max(pace.host_gap, min(max(self.crawl_delay, self.wanted_gap), pace.max_back_off))
         if self.strikes:
             back_off = pace.first_back_off * 2.0 ** min(self.strikes - 1, 30)
             gap = max(gap, min(back_off, pace.max_back_off))

@@ -107,6 +107,9 @@ class UrlServer:
                 self._exits.returned.append(Returned(due, 0.0))
                 continue
             host = self._hosts.get(due.host)
+            if due.manner is not None and due.manner.delay_ms / 1000.0 != host.wanted_gap:
+                host.wanted_gap = due.manner.delay_ms / 1000.0
+                host.set_pace(self._pace)
             self._table.add(host, due)
             self._refills.note(host)
             touched[host] = None
@@ -204,6 +207,7 @@ class UrlServer:
             due.etag,
             due.last_modified,
             due.seen,
+            due.manner,
         )
 
     def _next_due(self, host: Host, now: float) -> Due | None:

@@ -222,6 +222,17 @@ def test_a_page_that_links_only_to_itself_is_an_orphan():
     assert found("orphan", site(alone)) == {"/x": []}
 
 
+def test_pages_that_only_orphans_link_to_are_orphans():
+    linked = {"in_sitemap": True, "parent": None, "linked_count": 1}
+    pages = (
+        page("/x", linked_from=[at("/y")], **linked),
+        page("/y", linked_from=[at("/x")], **linked),
+    )
+    assert found("orphan", site(*pages)) == {"/x": [], "/y": []}
+    begun = page("/z", parent=at("/"))
+    assert found("orphan", site(begun, page("/x", linked_from=[at("/z")], **linked))) == {}
+
+
 def test_a_page_whose_other_url_is_linked_is_no_orphan():
     named, linked = copies("/x", "/index", in_sitemap=True, linked_from=[], linked_count=0)
     assert found("orphan", site(named, linked)) == {}

@@ -10,7 +10,7 @@ import pytest
 from map_samples import HOSTILE_PATHS, SITE, hostile, page, realistic, site_map_of, small
 
 from gossamer.site.formats import dot
-from gossamer.site.text import shortened
+from gossamer.wording import shortened
 
 XLINK = "{http://www.w3.org/1999/xlink}"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_samples import SITE, chain, page, realistic, site_map_of, small
 
-from gossamer.site.text import origin_of, path_of, safe_json, shortened, visible
+from gossamer.site.origin import origin_of, path_of
 from gossamer.site.tree import Tree, origin_of_site
 
 
@@ -14,7 +14,7 @@ def walked(tree: Tree) -> list[str]:
     return [node.page.url for top in tops for node in tree.walk(top)]
 
 
-@pytest.mark.req("S2.15", "S2.17", "S2.18")
+@pytest.mark.req("S2.17", "S2.18")
 def test_the_start_page_is_the_root_and_children_stand_under_their_parent():
     site_map = small()
     tree = Tree(site_map)
@@ -82,21 +82,3 @@ def test_a_url_of_the_site_is_shown_by_path_and_query(url, origin, path):
 def test_a_url_of_another_site_is_shown_whole():
     for url in ("https://a.example.evil.example/x", "http://a.example/x", "data:,x", ""):
         assert path_of(url, "https://a.example") == url
-
-
-@given(st.text(st.characters()), st.integers(2, 30))
-def test_shortened_text_prints_and_is_never_longer(text, most):
-    short = shortened(text, most)
-    assert short.isprintable()
-    assert len(short) <= most
-    if len(visible(text)) <= most:
-        assert short == visible(text)
-
-
-def test_json_is_safe_for_a_terminal_and_means_the_same():
-    import json
-
-    text = "a\x7f\x9b2J\u202e\U000e0041ü"
-    encoded = safe_json(json.dumps(text, ensure_ascii=False).encode())
-    assert json.loads(encoded) == text
-    assert encoded.decode().isprintable()

@@ -7,7 +7,7 @@ from gossamer.site.audit.case import Case
 from gossamer.site.audit.standing import is_html
 from gossamer.site.audit.view import View
 from gossamer.site.model import Page
-from gossamer.site.text import bytes_in_words, seconds_in_words
+from gossamer.wording import bytes_in_words, seconds_in_words
 
 LARGE_BYTES: Final = 2_000_000
 SLOW_MILLISECONDS: Final = 3_000

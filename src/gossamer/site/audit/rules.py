@@ -201,8 +201,8 @@ WARNINGS: Final = (
         "warning",
         sitemaps.orphans,
         "Orphan pages",
-        "The sitemap names these pages, and no page links to them, so visitors do not find them. "
-        "Link to them, or take them out.",
+        "The sitemap names these pages, and no links lead to them from the start page, so visitors "
+        "do not find them. Link to them, or take them out.",
     ),
     Rule(
         "sitemap-unsuitable",

@@ -14,7 +14,7 @@ from gossamer.site.model import Page
 
 
 def orphans(view: View) -> Iterator[Case]:
-    """Pages that the sitemap names and no link leads to."""
+    """Pages that the sitemap names and no link leads to, from the start page on."""
     # Before everything is fetched nobody knows what links to what.
     if not view.map.complete:
         return
@@ -40,12 +40,13 @@ def unsuitable(view: View) -> Iterator[Case]:
 
 
 def _is_linked(view: View, page: Page) -> bool:
-    """Whether a link leads to it, by whichever of its URLs, from elsewhere than itself."""
+    """Whether a page that can be found links to it, by whichever of its URLs."""
     versions = _versions(view, page)
     own = {version.url for version in versions}
+    # That orphans link to each other helps nobody to find them.
     return any(
         version.facts.linked_count > len(version.facts.linked_from)
-        or not own.issuperset(version.facts.linked_from)
+        or any(url in view.found and url not in own for url in version.facts.linked_from)
         for version in versions
     )
 

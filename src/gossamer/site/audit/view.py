@@ -18,6 +18,8 @@ class View:
         self.by_url = {page.url: page for page in site_map.pages}
         self.documents = [page for page in site_map.pages if is_document(page)]
         self.indexable = [page for page in self.documents if is_indexable(page)]
+        self.found = _found_from_start(site_map)
+        """The URLs that links lead to, from the start page on."""
         self.routes = Routes(
             {
                 page.url: page.facts.redirect_to
@@ -38,6 +40,15 @@ class View:
             return page
         first = self.by_url.get(page.alias_of, page)
         return first if first.checksum == page.checksum else page
+
+
+def _found_from_start(site_map: SiteMap) -> set[str]:
+    found = {site_map.start_url}
+    # Parents stand before their children.
+    for page in site_map.pages:
+        if page.parent in found:
+            found.add(page.url)
+    return found
 
 
 class Places:

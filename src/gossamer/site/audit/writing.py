@@ -7,7 +7,7 @@ import msgspec
 
 from gossamer.site.findings import Finding, Severity, counts_of
 from gossamer.site.formats.paint import PLAIN, Look
-from gossamer.site.text import safe_json, shortened, visible
+from gossamer.wording import safe_json, shortened, visible
 
 SHOWN_URLS: Final = 20
 SHOWN_WHERE: Final = 3
@@ -27,7 +27,7 @@ def write_json(findings: Sequence[Finding], file: BinaryIO) -> None:
     for finding in findings:
         file.write(between + safe_json(msgspec.json.encode(finding)))
         between = b",\n"
-    file.write(b"\n]}\n" if findings else b"]}\n")
+    file.write(b"\n]}" if findings else b"]}")
 
 
 def _lines(findings: Sequence[Finding], look: Look) -> Iterator[str]:

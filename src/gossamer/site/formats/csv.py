@@ -6,7 +6,7 @@ import re
 from typing import BinaryIO, Final
 
 from gossamer.site.model import ASSET_KINDS, Page, SiteMap
-from gossamer.site.text import visible
+from gossamer.wording import visible
 
 COLUMNS: Final = (
     "url",

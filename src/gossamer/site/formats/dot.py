@@ -9,8 +9,9 @@ from typing import BinaryIO, Final
 from urllib.parse import quote
 
 from gossamer.site.model import Page, SiteMap, is_error
-from gossamer.site.text import path_of, shortened, visible
+from gossamer.site.origin import path_of
 from gossamer.site.tree import Tree, origin_of_site
+from gossamer.wording import shortened, visible
 
 MOST_LINKS: Final = 1000
 """With more links than this beside the tree, none of them is drawn."""

@@ -1,16 +1,22 @@
 """JSON: one object with `summary`, `pages` and `errors`; docs/reference/site-map.md is its shape.
 
+What an audit found and what has changed goes with it, where somebody asked for that.
+
 One page a line, so that two maps can be compared with `diff` and a map of any size is written as it
 is encoded.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, Final
 
 import msgspec
 
+from gossamer.site import compare_writing
+from gossamer.site.audit import writing as audit_writing
+from gossamer.site.compare import Comparison
+from gossamer.site.findings import Finding
 from gossamer.site.model import Page, SiteMap, is_error, summary_of
-from gossamer.site.text import safe_json
+from gossamer.wording import safe_json
 
 FIELDS: Final = tuple(name for name in Page.__struct_fields__ if name != "facts")
 """Of a page, in the order in which they are written."""
@@ -27,14 +33,26 @@ class ErrorEntry(msgspec.Struct):
     linked_from: list[str]
 
 
-def write(site_map: SiteMap, file: BinaryIO) -> None:
+def write(
+    site_map: SiteMap,
+    file: BinaryIO,
+    findings: Sequence[Finding] | None = None,
+    comparison: Comparison | None = None,
+) -> None:
     """Write the map as one JSON object."""
     file.write(b'{"summary": ' + encoded(summary_of(site_map)))
     file.write(b',\n"pages": [')
     _write_lines(map(page_line, site_map.pages), file)
     file.write(b'],\n"errors": [')
     _write_lines(_error_lines(site_map), file)
-    file.write(b"]}\n")
+    file.write(b"]")
+    if findings is not None:
+        file.write(b',\n"audit": ')
+        audit_writing.write_json(findings, file)
+    if comparison is not None:
+        file.write(b',\n"changes": ')
+        compare_writing.write_json(comparison, file)
+    file.write(b"}\n")
 
 
 def page_line(page: Page) -> bytes:

@@ -6,8 +6,9 @@ from typing import BinaryIO, Final
 from urllib.parse import quote
 
 from gossamer.site.model import ASSET_KINDS, Page, SiteMap, is_error, summary_of
-from gossamer.site.text import bytes_in_words, path_of, seconds_in_words, shortened
+from gossamer.site.origin import path_of
 from gossamer.site.tree import Node, Tree, origin_of_site
+from gossamer.wording import bytes_in_words, seconds_in_words, shortened
 
 MOST_LEVELS: Final = 8
 """Deeper lists are hard to read and slow to render; their depth is written instead."""

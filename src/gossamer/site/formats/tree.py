@@ -5,8 +5,9 @@ from typing import BinaryIO, Final
 
 from gossamer.site.formats.paint import COLOURED, DRAWN, PLAIN, Look
 from gossamer.site.model import ASSET_KINDS, Page, SiteMap, Summary, is_error, summary_of
-from gossamer.site.text import bytes_in_words, path_of, seconds_in_words, shortened, visible
+from gossamer.site.origin import path_of
 from gossamer.site.tree import Node, Tree, origin_of_site
+from gossamer.wording import bytes_in_words, seconds_in_words, shortened, visible
 
 MOST_LEVELS: Final = 24
 """Deeper pages are not indented any further; their depth is written instead."""

@@ -1,14 +1,15 @@
-"""Text of a map for people: what was crawled, unable to steer a terminal, and short enough to read.
+"""Words for people that are safe to print: unable to steer a terminal, and short enough to read.
 
-Everything that came from the web passes `visible` before it is printed, and `safe_json` before it
-is written as JSON: control characters, escape sequences, line breaks and the invisible characters
-that turn the direction of text become escapes.
+Everything that came from the web passes `visible` before it is printed, `safe_json` before it is
+written as JSON, and `safe_xml` before it is written as XML: control characters, escape sequences,
+line breaks and the invisible characters that turn the direction of text become escapes.
 """
 
 import re
 
-# Inside a JSON text these can stand only in strings, so an escape there means the same.
-_UNSAFE_IN_JSON = re.compile(
+# Inside a JSON text these can stand only in strings, so an escape there means the same; inside XML,
+# only in names or in text, and our own names have none.
+_UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
@@ -33,7 +34,17 @@ def safe_json(encoded: bytes) -> bytes:
     """Return JSON without raw control or direction characters; it means the same."""
     if encoded.isascii() and b"\x7f" not in encoded:
         return encoded
-    return _UNSAFE_IN_JSON.sub(lambda found: _json_escape(found[0]), encoded.decode()).encode()
+    return _UNSAFE.sub(lambda found: _json_escape(found[0]), encoded.decode()).encode()
+
+
+def safe_xml(encoded: bytes) -> bytes:
+    """Return XML whose texts and attributes have no raw control or direction characters.
+
+    References take their place, and mean the same; line breaks and tabs stay.
+    """
+    if encoded.isascii() and b"\x7f" not in encoded:
+        return encoded
+    return _UNSAFE.sub(lambda found: f"&#x{ord(found[0]):x};", encoded.decode()).encode()
 
 
 def bytes_in_words(count: float) -> str:
@@ -54,21 +65,6 @@ def seconds_in_words(seconds: float) -> str:
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min"
-
-
-def origin_of(url: str) -> str:
-    """Return scheme, host and port of an absolute URL: all before its path."""
-    start = url.find("://")
-    if start < 0:
-        return url
-    end = re.compile("[/?#]").search(url, start + 3)
-    return url if end is None else url[: end.start()]
-
-
-def path_of(url: str, origin: str) -> str:
-    """Return path and query of a URL of this origin, and any other URL whole."""
-    rest = url[len(origin) :]
-    return rest if url.startswith(origin) and rest.startswith(("/", "?")) else url
 
 
 def _escape(character: str) -> str:

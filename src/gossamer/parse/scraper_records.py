@@ -1,0 +1,109 @@
+"""What scraping takes and gives: standard tags and their bits, error bits, the result."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+from msgspec import Struct, field
+
+from gossamer.objects.enumerations import URLType
+
+STANDARD_TAGS: Final = (
+    "title", "link", "description", "pubdate", "author", "guid", "dc_date", "content_encoded",
+    "keywords", "media", "enclosure", "media_content", "media_thumbnail", "html_lang",
+    "summary_lang",
+)  # fmt: skip
+"""The number of a tag here is its bit in a tags mask: stored, so never change or reuse one."""
+MAX_TAGS: Final = 128
+"""Of one content; a template with more is refused."""
+MAX_VALUE: Final = 1 << 20
+"""Characters of one value; what is behind is cut."""
+MAX_CONTENTS: Final = 10_000
+_BITS: Final = {tag: 1 << number for number, tag in enumerate(STANDARD_TAGS)}
+
+Tags = dict[str, str]
+"""One content: what was found under each tag, never empty."""
+
+
+class Bit(IntEnum):
+    """The bits of a URL's error mask that scraping may set."""
+
+    UNSUPPORTED_TYPE = 34
+    DECODING = 35
+    SCRAPER = 36
+    REGULAR_EXPRESSION = 38
+    MANDATORY_TEMPLATE = 39
+    MAX_URLS_FROM_PAGE = 43
+    TEMPLATE_SOURCE = 44
+    EMPTY_FEED = 45
+
+
+class FeedLink(Struct, frozen=True):
+    """A URL that a feed names, and what is to travel with it as headers of its response."""
+
+    url: str
+    kind: URLType
+    """FETCHED: the entry is its content already. SINGLE: it is to be fetched."""
+    headers: dict[str, str]
+    content: int = -1
+    """Which of the contents is its own; -1 if none."""
+
+
+class Metrics(Struct, frozen=True):
+    """Figures by which results are ranked."""
+
+    words: int = 0
+    sentences: int = 0
+    readability: float = 0.0
+    """Automated readability index: about the years at school that a reader needs."""
+    rank: int = 0
+    """How many of the three reach their threshold."""
+
+
+class Scraped(Struct, frozen=True, kw_only=True):
+    """The result of processing one page."""
+
+    contents: list[Tags] = field(default_factory=list)
+    tags_mask: int = 0
+    """The standard tags that any content has."""
+    tags_count: int = 0
+    """How many tags are filled, of the content that has most; 0: the page is no content."""
+    errors: int = 0
+    """The bits of the error mask that are to be set."""
+    messages: tuple[str, ...] = ()
+    """What is wrong, for people."""
+    pdate: float | None = None
+    """When it was published: seconds since 1970, UTC."""
+    pdate_how: str = ""
+    links: tuple[FeedLink, ...] = ()
+    how: str = ""
+    """template, regular, feed, rss, store, none; "" if nothing was done."""
+    output: str = ""
+    """The content as the template's output format writes it; "" without one."""
+    content_hash: str = ""
+    """For the URL's contentURLMd5; "" if the property CONTENT_HASH does not ask for it."""
+    metrics: Metrics = Metrics()
+
+
+class Problems:
+    """Gathers what goes wrong, as bits and as words."""
+
+    def __init__(self) -> None:
+        self.mask = 0
+        self._messages: dict[str, None] = {}
+
+    def add(self, bit: Bit, message: str) -> None:
+        """Note a problem; the same words are noted once, and not endlessly many."""
+        self.mask |= 1 << bit
+        if len(self._messages) < 32:
+            self._messages.setdefault(message[:300])
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What was noted, in order."""
+        return tuple(self._messages)
+
+
+def mask_of(content: Mapping[str, str]) -> int:
+    """Return the bits of the standard tags of a content."""
+    return sum(_BITS.get(tag, 0) for tag in content)

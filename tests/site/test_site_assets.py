@@ -1,0 +1,80 @@
+"""`gossamer site --check-assets`: how assets are asked for, and how the answers are told."""
+
+import json
+import time
+
+from site_rig import Asked, Reply, Site, page, run_site
+
+PICTURE = Reply(b"PNG" * 100, headers={"Content-Type": "image/png"})
+
+
+def test_assets_are_checked_by_head_then_get():
+    def no_head(asked: Asked):
+        return Reply(b"", 405) if asked.method == "HEAD" else Reply(b"x" * 100_000)
+
+    answers = {
+        "/": "<img src=/there.png><img src=/missing.png><img src=/shy.png><img src=/to.png>"
+        "<iframe src=/page></iframe><img src=http://127.0.0.3:1/x.png>",
+        "/page": page(),
+        "/there.png": Reply(b"PNG" * 100, headers={"Content-Type": "image/png"}),
+        "/shy.png": no_head,
+        "/to.png": Reply(status=302, headers={"Location": "/there.png"}),
+    }
+    with Site(answers) as site:
+        result = run_site(site.url(), "--check-assets")
+    assert result.returncode == 0, result.stderr
+    heads, gets = site.counts("HEAD"), site.counts("GET")
+    assert heads["/there.png"] == 1  # by itself, and at the end of a redirect
+    assert gets["/there.png"] == 0
+    assert (heads["/shy.png"], gets["/shy.png"]) == (1, 1)
+    assert (heads["/missing.png"], gets["/missing.png"]) == (1, 1)
+    assert gets["/page"] == 1
+    told = result.stdout.partition("Audit: ")[2]
+    assert "error: Broken assets (1) [broken-asset]" in told
+    assert f"{site.url('/missing.png')}  (HTTP 404 Not Found)" in told
+
+
+def test_only_what_became_of_assets_is_told_unless_an_audit_is_wanted(tmp_path):
+    answers = {"/": "<img src=/gone.png><img src=/secret.png>", "/secret.png": Reply(b"", 403)}
+    with Site(answers) as site:
+        checked = run_site(site.url(), "--check-assets", "-o", str(tmp_path / "a.json"))
+        audited = run_site(site.url(), "--check-assets", "--audit", "-o", str(tmp_path / "b.json"))
+        plain = run_site(site.url(), "-o", str(tmp_path / "c.json"))
+    findings = json.loads((tmp_path / "a.json").read_bytes())["audit"]["findings"]
+    assert {each["rule"]: each["urls"] for each in findings} == {
+        "broken-asset": [site.url("/gone.png")],
+        "refused-asset": [site.url("/secret.png")],
+    }
+    assert checked.stdout.count("[") == 2
+    assert "[title-missing]" in audited.stdout
+    assert "audit" not in json.loads((tmp_path / "c.json").read_bytes())
+    assert "Audit" not in plain.stdout
+
+
+def test_other_hosts_are_asked_slowly_and_by_their_rules():
+    """Four requests a second at most, two at once, and nothing that their robots.txt forbids."""
+    moments: list[float] = []
+
+    def answer(asked: Asked) -> str | Reply:
+        if asked.address == "127.0.0.1":
+            there = site.url("", "127.0.0.2")
+            pictures = "".join(f"<img src={there}/{number}.png>" for number in range(8))
+            return (
+                f"{pictures}<img src={there}/private/x.png>"
+                if asked.path == "/"
+                else Reply(b"", 404)
+            )
+        if asked.path == "/robots.txt":
+            return Reply(b"User-agent: *\nDisallow: /private\n")
+        moments.append(time.monotonic())
+        return PICTURE
+
+    with Site(lambda _: answer) as site:
+        result = run_site(site.url(), "--check-assets", "--set", "url.allow_private=true")
+    asked = [each for each in site.asked if each.address == "127.0.0.2"]
+    assert asked[0].path == "/robots.txt"
+    assert {each.path for each in asked[1:]} == {f"/{number}.png" for number in range(8)}
+    assert {each.method for each in asked[1:]} == {"HEAD"}
+    # A server that is busy sees single gaps shorter than they were, but not all of them together.
+    assert moments[-1] - moments[0] > 7 * 0.25 * 0.6
+    assert "Audit: 0 errors" in result.stdout
