@@ -51,6 +51,10 @@ class StoppedError(GossamerError):
     exit_code = 5
 
 
+class ServiceError(GossamerError):
+    """The crawling service did not answer, or answered that it could not do what was asked."""
+
+
 class ProtocolError(GossamerError):
     """A peer of ours (worker, daemon) sent something that cannot be understood."""
 

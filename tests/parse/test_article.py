@@ -6,10 +6,8 @@ import sys
 import pytest
 from article_pages import Page, f1, pages, scores
 
-from gossamer.errors import InputError
 from gossamer.parse import article_text
 from gossamer.parse.article import MAX_PLAIN, Article, Hints, extract
-from gossamer.parse.article_text import require_slow
 
 URL = "https://news.example/a/story"
 LONG = (
@@ -95,13 +93,6 @@ def test_without_the_slow_extractor_there_is_still_a_text(monkeypatch):
         assert score(page, article) >= 0.9
         assert "pip install 'gossamer[news]'" in article.detail
     assert extract(of_template("semantic")[0].html, URL).detail == ""
-
-
-def test_whoever_needs_the_slow_extractor_is_told_what_to_install(monkeypatch):
-    require_slow()
-    monkeypatch.setattr(article_text, "has_slow", lambda: False)
-    with pytest.raises(InputError, match=r"pip install 'gossamer\[news\]'"):
-        require_slow()
 
 
 def test_short_content_without_any_tag_is_taken_as_it_is():

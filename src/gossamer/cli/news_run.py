@@ -70,8 +70,11 @@ def run(arguments: Namespace) -> int:
     from gossamer.cli.progress import follow
     from gossamer.clock import ShiftedClock
     from gossamer.news.run import run_news
+    from gossamer.parse.article_text import NOT_INSTALLED, has_slow
 
     settings = load_settings(arguments, _overrides(arguments)).settings
+    if not arguments.no_extract and not arguments.quiet and not has_slow():
+        print(f"gossamer: texts will be extracted less well: {NOT_INSTALLED}", file=sys.stderr)
     with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
         summary = run_news(
             arguments.dir,

@@ -3,7 +3,7 @@
     W/catalog.db           what is known (SQLite)
     W/archive/             what was fetched (WARC)
     W/lock                 held by the process that crawls; shared by all others that write
-    W/url-server.lock      held by who hands out what is due: the URL server daemon, news, or the service
+    W/url-server.lock      held by who hands out what is due: a URL server, news or a service
     W/store-server.lock    held by the store server daemon
     W/workers.lock         held, shared, by every worker that fetches
     W/store-workers.lock   held, shared, by every worker of the store server

@@ -15,7 +15,6 @@ from typing import Final, Literal
 import msgspec
 from turbohtml import Document as Tree
 
-from gossamer.errors import InputError
 from gossamer.parse.article_paragraphs import article_paragraphs
 from gossamer.parse.article_script import one_paragraph_a_line
 
@@ -41,7 +40,7 @@ _COMPARED: Final = 1 << 17
 # Scripts without spaces are compared by characters.
 _DENSE: Final = re.compile("[\u0e00-\u0e7f\u1000-\u109f\u3040-\u30ff\u3400-\u9fff]")
 _SLOW: Final = "trafilatura"
-NOT_INSTALLED: Final = "it is not installed here; install it with: pip install 'gossamer[news]'"
+NOT_INSTALLED: Final = "trafilatura is not installed; install it: pip install 'gossamer[news]'"
 
 
 class Body(msgspec.Struct, frozen=True):
@@ -83,7 +82,7 @@ def body_of(
     if hidden:
         return _chosen([_Candidate(hidden, "script", _words(hidden)), *fast])
     if not has_slow():
-        return msgspec.structs.replace(_chosen(fast), note=f"{_SLOW} was needed: {NOT_INSTALLED}")
+        return msgspec.structs.replace(_chosen(fast), note=f"it was needed: {NOT_INSTALLED}")
     slow = one_paragraph_a_line(_ask_slow(markup)) if _is_harmless(markup, tags) else ""
     asked = _words(slow)
     # It sometimes sees all but the article.
@@ -95,12 +94,6 @@ def body_of(
 def has_slow() -> bool:
     """Whether the slow extractor is installed."""
     return find_spec(_SLOW) is not None
-
-
-def require_slow() -> None:
-    """Refuse to begin what cannot be done well without the slow extractor."""
-    if not has_slow():
-        raise InputError(f"articles cannot be extracted without {_SLOW}: {NOT_INSTALLED}")
 
 
 class _Candidate(msgspec.Struct, frozen=True, eq=False):

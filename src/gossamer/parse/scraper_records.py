@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from gossamer.clock import Clock
 from gossamer.objects.enumerations import URLType
 
 STANDARD_TAGS: Final = (
@@ -36,6 +37,20 @@ class Bit(IntEnum):
     MAX_URLS_FROM_PAGE = 43
     TEMPLATE_SOURCE = 44
     EMPTY_FEED = 45
+
+
+class Job(Struct, frozen=True):
+    """A page that is to be processed."""
+
+    body: bytes
+    content_type: str
+    charset: str
+    url: str
+    properties: Mapping[str, str]
+    headers: Mapping[str, str]
+    """Of the response, by names in lower case."""
+    deadline_seconds: float
+    clock: Clock
 
 
 class FeedLink(Struct, frozen=True):

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
 from turbohtml import Element
 
 from gossamer.parse.article_date import EARLIEST, LATEST
 from gossamer.parse.article_script import one_paragraph_a_line
-from gossamer.parse.feed_dates import moment_of
+from gossamer.parse.scraper_dates import DateReading, read_date
 from gossamer.parse.scraper_records import MAX_VALUE
 from gossamer.parse.scraper_template import Rule, ValueType
 from gossamer.parse.scraper_xpath import Found, LateError, attribute_of
@@ -30,20 +31,25 @@ _SOURCES: Final = ("src", "data-src", "href", "content", "srcset")
 _SEPARATORS: Final = {"text": "\n", "html": "\n"}
 _LOOKED_AT: Final = 256
 
-Join = Callable[[str], str | None]
+
+class Surroundings(Struct, frozen=True):
+    """What a value depends on besides of what was found."""
+
+    join: Callable[[str], str | None]
+    """Makes references absolute."""
+    reading: DateReading
+    is_late: Callable[[], bool]
 
 
-def value_of(
-    tag: str, rule: Rule, found: Sequence[Found], join: Join, is_late: Callable[[], bool]
-) -> str:
+def value_of(tag: str, rule: Rule, found: Sequence[Found], around: Surroundings) -> str:
     """Return the value of a tag, "" if nothing usable was found."""
     kind = rule.type.name or _KINDS.get(tag, "text")
     values: list[str] = []
     length = 0
     for one in found:
-        if is_late():
+        if around.is_late():
             raise LateError
-        value = _typed(_cut(_raw(one, kind), rule), kind, rule.type, join)[:MAX_VALUE]
+        value = _typed(_cut(_raw(one, kind), rule), kind, rule.type, around)[:MAX_VALUE]
         if not value:
             continue
         values.append(value)
@@ -60,18 +66,17 @@ def date_text(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def moment_in(text: str, form: str = "") -> float | None:
+def _moment_in(text: str, form: str, reading: DateReading) -> float | None:
     """Return the moment that a text names, read by a strptime format if one is given."""
-    text = " ".join(text[:_LOOKED_AT].split())
     if not form:
-        moment: float | None = moment_of(text)
-    else:
-        try:
-            read = datetime.strptime(text, form)  # noqa: DTZ007 - the zone follows
-            moment = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError, re.error):
-            return None
-    return moment if moment is not None and EARLIEST <= moment <= LATEST else None
+        return read_date(text, reading)
+    try:
+        read = datetime.strptime(" ".join(text[:_LOOKED_AT].split()), form)  # noqa: DTZ007 - below
+        moment = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, re.error):
+        return None
+    moment -= 0 if read.tzinfo else reading.offset_seconds
+    return moment if EARLIEST <= moment <= LATEST else None
 
 
 def _raw(one: Found, kind: str) -> str:
@@ -111,16 +116,16 @@ def _cut(text: str, rule: Rule) -> str:
     return text
 
 
-def _typed(text: str, kind: str, value_type: ValueType, join: Join) -> str:
+def _typed(text: str, kind: str, value_type: ValueType, around: Surroundings) -> str:
     if kind == "html":
         return _writable(text.strip())
     if kind == "date":
-        moment = moment_in(text, value_type.format)
+        moment = _moment_in(text, value_type.format, around.reading)
         return "" if moment is None else date_text(moment)
     if kind == "number":
         return _number_in(text)
     if kind in ("image", "link"):
-        return join(text.strip()) or ""
+        return around.join(text.strip()) or ""
     return _writable(one_paragraph_a_line(text))
 
 
