@@ -32,6 +32,7 @@ STOREYS = {
     "daemons": 7,
     "site": 7,
     "news": 7,
+    "service": 8,
     "cli": 9,
 }
 # url decides about addresses and scope, so it speaks of outcomes and is set up by its own table.

@@ -50,16 +50,26 @@ def address(name: str, text: str, ttl: int = 300) -> bytes:
 Script = Callable[[Question], bytes | None]
 
 
+def _one_port_for_both() -> tuple[socket.socket, socket.socket]:
+    """Listen on a port that is free for packets and for connections."""
+    while True:
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        udp.bind(("127.0.0.1", 0))
+        try:
+            return udp, socket.create_server(udp.getsockname())
+        except OSError:
+            # Somebody has connections on the port of that number.
+            udp.close()
+
+
 class DnsServer:
     """Answers names by their script; names without one do not exist."""
 
     def __init__(self, scripts: dict[str, Script]) -> None:
         self._scripts = scripts
         self.asked: Counter = Counter()
-        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._udp.bind(("127.0.0.1", 0))
+        self._udp, self._tcp = _one_port_for_both()
         self.port = self._udp.getsockname()[1]
-        self._tcp = socket.create_server(("127.0.0.1", self.port))
         self._threads = [
             threading.Thread(target=self._serve_udp, daemon=True),
             threading.Thread(target=self._serve_tcp, daemon=True),

@@ -161,8 +161,7 @@ def run(arguments: Namespace) -> int:
     from gossamer.cli.progress import follow
     from gossamer.crawl.launch import launched, worker_count
 
-    # The workers load their modules while we load ours.
-    with launched(worker_count(settings.crawl.workers)) as workers:
+    with launched(worker_count(settings.crawl.workers), fork=True) as workers:
         from gossamer.site.run import Plan, map_site, missing_secrets
 
         if arguments.resume is not None:

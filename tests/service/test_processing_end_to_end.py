@@ -1,0 +1,136 @@
+"""From a page on a server to a content that a client reads; and what kill -9 leaves."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from processing_rig import Workshop, batch
+
+from gossamer.catalog.service_catalog import ServiceCatalog
+from gossamer.config.catalog import CatalogSettings
+from gossamer.objects.coding import encode
+from gossamer.objects.content import URLContentRequest
+from gossamer.objects.enumerations import CrawlStatus, Operation
+from gossamer.objects.site import Site
+from gossamer.objects.url import URLStatus
+from gossamer.service.catalog_operations import open_operations
+from gossamer.service.engine import run_engine
+from gossamer.service.engine_settings import engine_settings_of
+from gossamer.service.processing_task import processing_periodic
+from gossamer.service.settings import (
+    ApplicationSettings,
+    FetchSettings,
+    ServiceSettings,
+    StorageSettings,
+)
+from press import Press, press
+
+
+@pytest.fixture
+def paper() -> Iterator[Press]:
+    with press() as served:
+        yield served
+
+
+@pytest.mark.req("S3.23", "S3.96")
+@pytest.mark.parametrize("storage", [0, 1, 2], ids=["key-value", "table", "warc"])
+def test_a_page_that_was_crawled_becomes_a_content(
+    tmp_path: Path, paper: Press, storage: int
+) -> None:
+    html = {"Content-Type": "text/html; charset=utf-8"}
+    links = b"<html><a href=/story>one</a><a href=/moved>two</a>"
+    paper.routes["/"] = (200, html, links)
+    paper.story("/story", "Storks return to the valley")
+    paper.routes["/moved"] = (301, {"Location": "/elsewhere"}, b"")
+    paper.story("/elsewhere", "Cranes leave the valley")
+    settings = ServiceSettings(
+        application=ApplicationSettings(data_dir=str(tmp_path / "w")),
+        storage=StorageSettings(content_storage_type=storage),
+        fetch=FetchSettings(allow_private=True),
+    )
+    with ExitStack() as ending:
+        operations = open_operations(settings)
+        ending.callback(operations.close)
+        root = paper.url("/")
+        operations.execute(Operation.SITE_NEW, Site(urls=[root], request_delay=0))
+        ((site,),) = _rows(tmp_path, "SELECT id FROM service_site WHERE id <> '0'")
+        _crawl(tmp_path / "w", settings)
+        _crawl(tmp_path / "w", settings)
+        process = processing_periodic(settings, operations, ending)
+        counters = process.run(time.time())
+        assert counters["batches_process_urls"] == 2
+        assert counters["batches_process_urls_fault"] == 0
+        for path, title in (
+            ("/story", "Storks return to the valley"),
+            ("/moved", "Cranes leave the valley"),
+        ):
+            url = paper.url(path)
+            asked = URLStatus(site_id=site, url=url)
+            (status,) = operations.execute(Operation.URL_STATUS, [asked])  # type: ignore[misc]
+            assert status.status is CrawlStatus.PROCESSED
+            request = URLContentRequest(site_id=site, url=url, content_type_mask=1)
+            (answer,) = operations.execute(Operation.URL_CONTENT, [request])  # type: ignore[misc]
+            (content,) = answer.processed_contents
+            assert json.loads(b64decode(content.buffer))[0]["title"] == title
+
+
+def _crawl(directory: Path, settings: ServiceSettings) -> None:
+    engine = engine_settings_of(settings)
+    engine = replace(engine, crawl=replace(engine.crawl, workers=1))
+    with ServiceCatalog.open(directory / "catalog.db", CatalogSettings(), shared=True) as catalog:
+        catalog.make_batch(1, 10, time.time(), 60.0, 5)
+    run_engine(directory, engine, once=True, install_signals=False)
+
+
+def _rows(folder: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(folder / "w" / "catalog.db")) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_a_processor_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    """Whatever says PROCESSED has its content; all else is processed by the next run."""
+    folder = tmp_path / "w"
+    folder.mkdir()
+    shop = Workshop(folder)
+    site = shop.site()
+    md5s = [shop.crawled(site, f"http://a.example/{number}") for number in range(60)]
+    order = encode(batch(site, *md5s))
+    program = [sys.executable, "-m", "gossamer.cli", "task", "process", "--dir", str(folder)]
+    processed = f"SELECT count(*) FROM member WHERE status = {int(CrawlStatus.PROCESSED)}"
+    kills = 0
+    while shop.query(processed)[0][0] < len(md5s):
+        before = shop.query(processed)[0][0]
+        running = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        assert running.stdin is not None
+        running.stdin.write(order)
+        running.stdin.close()
+        while running.poll() is None and shop.query(processed)[0][0] < before + 7 and kills < 3:
+            time.sleep(0.002)
+        if running.poll() is None and kills < 3:
+            running.send_signal(signal.SIGKILL)
+            kills += 1
+        running.wait()
+        rows = shop.query(
+            "SELECT lower(hex(md5)), member.status FROM member JOIN url USING (doc_id) "
+            "WHERE parent_md5 <> ''"
+        )
+        for md5, status in rows:
+            if status == CrawlStatus.PROCESSED:
+                assert shop.content(site, md5)["default"]
+            else:
+                assert status in (CrawlStatus.CRAWLED, CrawlStatus.PROCESSING)
+        shop.catalog.return_stuck(shop.now + 1e9, 1.0, 100)
+        left = [md5 for md5, status in rows if status != CrawlStatus.PROCESSED]
+        order = encode(batch(site, *left))
+    assert kills == 3
+    assert shop.status(site).contents == len(md5s)
+    shop.close()

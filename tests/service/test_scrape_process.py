@@ -1,0 +1,73 @@
+"""Scraping in a process of its own: what a page can do to it, and what comes of that."""
+
+import os
+import signal
+import threading
+import time
+
+from processing_rig import PAGE
+
+from gossamer.parse.scraper_records import Scraped
+from gossamer.service.scrape_process import Failed, Page, ScrapeProcess, scraped
+
+
+def page(body: bytes = PAGE, **properties: str) -> Page:
+    return Page(body, "text/html", "utf-8", "http://a.example/a", properties)
+
+
+def test_a_page_is_scraped_as_it_would_be_here() -> None:
+    with ScrapeProcess() as process:
+        assert process.process_id is None, "it is started when there is work"
+        result = process.scrape(page())
+        assert isinstance(result, Scraped)
+        assert result.contents == scraped(page()).contents
+        first = process.process_id
+        process.scrape(page(PAGE * 2_000))
+        assert process.process_id == first
+        assert process.starts == 1
+
+
+def test_a_process_that_takes_too_long_is_ended_and_replaced() -> None:
+    with ScrapeProcess(kill_seconds=0.5) as process:
+        process.scrape(page(b"<p>short"))
+        stopped = process.process_id
+        assert stopped is not None
+        os.kill(stopped, signal.SIGSTOP)
+        result = process.scrape(page())
+        assert isinstance(result, Failed)
+        assert result.is_overdue
+    with ScrapeProcess() as process:
+        assert isinstance(process.scrape(page()), Scraped)
+
+
+def test_a_process_that_dies_costs_one_page() -> None:
+    with ScrapeProcess() as process:
+        process.scrape(page(b"<p>short"))
+        doomed = process.process_id
+        assert doomed is not None
+        os.kill(doomed, signal.SIGSTOP)
+        killer = threading.Timer(0.2, os.kill, (doomed, signal.SIGKILL))
+        killer.start()
+        result = process.scrape(page())
+        killer.join()
+        assert result == Failed("scraping ended its process with code -9")
+        assert isinstance(process.scrape(page()), Scraped)
+        assert process.starts == 2
+
+
+def test_nothing_is_left_of_it_at_the_end() -> None:
+    with ScrapeProcess() as process:
+        process.scrape(page())
+        number = process.process_id
+    assert number is not None
+    assert not _lives(number)
+
+
+def _lives(number: int) -> bool:
+    for _ in range(100):
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.05)
+    return True

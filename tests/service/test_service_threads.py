@@ -1,0 +1,151 @@
+"""What all threads have in common, and the manager of periodic processes under a manual clock."""
+
+import ast
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from service_rig import wait_for
+
+import gossamer.service
+from gossamer.clock import ManualClock
+from gossamer.service import admin_interface, batch_tasks, client_interface, managers, runners
+from gossamer.service.journal import Journal, open_journal
+from gossamer.service.nursery import ChildError, Nursery
+from gossamer.service.operations import Periodic
+from gossamer.service.settings import ServerSettings, ServiceSettings
+from gossamer.service.threaded import EventKind, Place, ThreadedObject
+from gossamer.service.zeromq import zmq
+
+SOURCE = Path(gossamer.service.__file__).parent
+THREAD_CLASSES = (
+    admin_interface.AdminInterfaceServer,
+    managers.URLManager,
+    managers.SitesManager,
+    batch_tasks.BatchTasksManager,
+    client_interface.ClientInterfaceService,
+    runners.PeriodicRunner,
+    runners.BatchRunner,
+)
+
+
+def threads_made_in(path: Path) -> list[str]:
+    """Return what a file takes from the module threading, and other ways to lock or share."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "threading":
+            found.append(node.attr)
+        if isinstance(node, ast.ImportFrom) and node.module == "threading":
+            found += [alias.name for alias in node.names]
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name in {"queue", "_thread"}]
+        if isinstance(node, ast.ImportFrom) and node.module in {"queue", "multiprocessing"}:
+            found.append(node.module)
+    return found
+
+
+@pytest.mark.req("S3.4")
+def test_there_is_no_lock_in_the_whole_room():
+    used = {path.name: threads_made_in(path) for path in SOURCE.glob("*.py")}
+    assert used["nursery.py"], "the check sees nothing"
+    for name, words in used.items():
+        assert set(words) <= {"Thread", "active_count"}, name
+
+
+@pytest.mark.req("S3.11", "S3.12")
+def test_all_thread_classes_are_one_kind_of_object():
+    for kind in THREAD_CLASSES:
+        assert issubclass(kind, ThreadedObject)
+    # The daemon has no other threads: they are made at one place. (The engine is another process.)
+    made = {path.name for path in SOURCE.glob("*.py") if "Thread" in threads_made_in(path)}
+    assert made - {"engine_process.py"} == {"nursery.py"}
+
+
+@contextmanager
+def nursery(clock: ManualClock) -> Iterator[Nursery]:
+    settings = ServiceSettings(server=ServerSettings(poll_timeout_ms=2))
+    journal = Journal("test", "error", open_journal(Path("/dev/null")), clock)
+    context = zmq.Context()
+    parent = Nursery("parent", Place(context, settings, clock, journal, ""))
+    parent.item.open(context, clock)
+    try:
+        yield parent
+    finally:
+        for name in reversed(parent.names):
+            parent.stop(name)
+        parent.item.close()
+        context.term()
+
+
+def test_processes_run_when_they_are_due_and_not_before():
+    clock = ManualClock(start=5_000.0)
+    runs: list[tuple[str, float]] = []
+
+    def periodic(name: str, period: float) -> Periodic:
+        def run(now: float) -> dict[str, float]:
+            runs.append((name, now))
+            return {}
+
+        return Periodic(name, period, run)
+
+    def open_periodics(_settings, _operations):
+        return [periodic("OFTEN", 1.0), periodic("SELDOM", 20.0), periodic("NEVER", 0.0)]
+
+    with nursery(clock) as parent:
+        parent.start(
+            "BatchTasksManager",
+            lambda place: batch_tasks.BatchTasksManager(place, open_periodics, None),
+        )
+        for second in range(1, 20):
+            clock.advance(1.0)
+            wait_for(lambda count=second: len(runs) == count, "a run")
+        assert runs == [("OFTEN", 5_000.0 + second) for second in range(1, 20)]
+        clock.advance(1.0)
+        wait_for(lambda: len(runs) == 21, "two runs")
+        assert {name for name, _ in runs[19:]} == {"OFTEN", "SELDOM"}
+        # What was missed is not made up for.
+        clock.advance(100.0)
+        wait_for(lambda: len(runs) == 23, "one run of each")
+        clock.advance(0.5)
+        clock.advance(0.5)
+        wait_for(lambda: len(runs) == 24, "the next run")
+        assert runs[23] == ("OFTEN", 5_121.0)
+
+
+class Mortal(ThreadedObject):
+    """Dies when it looks around for the first time."""
+
+    def look_around(self) -> None:
+        """Die."""
+        raise KeyError("gone")
+
+
+def test_a_parent_hears_of_every_death_and_can_start_again():
+    clock = ManualClock()
+    with nursery(clock) as parent:
+        parent.start("Mortal", lambda place: Mortal("Mortal", place))
+        for times in (1, 2):
+            told = []
+            wait_for(lambda heard=told: heard.append(parent.next_event()) or heard[-1], "a death")
+            name, event = told[-1]
+            assert (name, event.kind, event.text) == ("Mortal", EventKind.DIED, "KeyError: 'gone'")
+            if times == 1:
+                parent.restart(name, event.statistics)
+                assert parent.restarts == {"Mortal": 1}
+        parent.bury("Mortal")
+        assert parent.names == []
+    assert "Mortal" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_what_cannot_start_is_told_with_its_reason():
+    class Stillborn(ThreadedObject):
+        def prepare(self) -> None:
+            raise ChildError("no disk")
+
+    with (
+        nursery(ManualClock()) as parent,
+        pytest.raises(ChildError, match="Stillborn cannot start: no disk"),
+    ):
+        parent.start("Stillborn", lambda place: Stillborn("Stillborn", place))

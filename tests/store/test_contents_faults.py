@@ -1,0 +1,224 @@
+"""A disk that refuses, a writer that is killed: versions are whole or not there."""
+
+import errno
+import hashlib
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from contents_samples import NOW, ONE, SITE, put
+
+from gossamer.errors import DiskFullError, StorageError, StoreError
+from gossamer.store.content_storage import StorageType, open_files
+from gossamer.store.disk import System
+from gossamer.store.folder_lock import FolderLock
+
+
+class Faults:
+    """Counts calls to the system and makes one of them fail."""
+
+    def __init__(self, call, number, error=errno.EIO):
+        self.call, self.number, self.error = call, number, error
+        self.count = 0
+        self.lock = threading.Lock()
+
+    def system(self):
+        names = ("open", "write", "fdatasync", "fsync")
+        return System(**{name: self._failing(name) for name in names})
+
+    def _failing(self, name):
+        real = getattr(os, name)
+
+        def call(*arguments):
+            if name == self.call:
+                with self.lock:
+                    self.count += 1
+                    count = self.count
+                if count == self.number:
+                    if name == "write":
+                        real(arguments[0], bytes(arguments[1][:1]))
+                    raise OSError(self.error, os.strerror(self.error))
+            return real(*arguments)
+
+        return call
+
+
+def opened(folder, system=None):
+    return open_files(StorageType.KEY_VALUE, folder / "data", folder / "db", system=system)
+
+
+def sizes(folder):
+    return {path.name: path.stat().st_size for path in (folder / "data").rglob("*.bin")}
+
+
+@pytest.mark.parametrize("call", ["open", "write", "fdatasync", "fsync"])
+def test_a_refusal_at_any_call_loses_nothing_and_leaves_no_litter(tmp_path, call):
+    """The n-th call of a kind fails, for every n that happens; all is put again, as one should."""
+    number = 0
+    while True:
+        number += 1
+        folder = tmp_path / str(number)
+        faults = Faults(call, number, errno.ENOSPC)
+        contents = opened(folder, faults.system())
+        refusals = 0
+        for start in (0, 3):
+            while True:
+                for each in range(start, start + 3):
+                    put(contents, md5=f"{each:032x}", body=b"x" * 100)
+                try:
+                    contents.sync()
+                    break
+                except DiskFullError:
+                    refusals += 1
+        again = opened(folder)
+        for each in range(6):
+            assert [one.body for one in again.raw(SITE, f"{each:032x}", "all")] == [b"x" * 100]
+        assert set(sizes(folder).values()) == {100}
+        assert list((folder / "data" / ".new").iterdir()) == []
+        if faults.count < number:
+            assert refusals == 0
+            break
+        assert refusals == 1
+    assert number > 6
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(errno.ENOSPC, DiskFullError), (errno.EDQUOT, DiskFullError), (errno.EIO, StoreError)],
+)
+def test_a_full_disk_is_told_from_a_broken_one(tmp_path, error, kind):
+    contents = opened(tmp_path, Faults("write", 1, error).system())
+    put(contents)
+    with pytest.raises(kind):
+        contents.sync()
+    assert contents.raw(SITE, ONE) == []
+
+
+def test_nothing_is_acknowledged_while_the_disk_refuses(tmp_path):
+    contents = opened(tmp_path, Faults("fdatasync", 2).system())
+    put(contents, body=b"one")
+    with pytest.raises(StorageError):
+        contents.raw(SITE, ONE)
+    # What failed does not wait any longer.
+    contents.sync()
+    assert contents.raw(SITE, ONE) == []
+
+
+def test_much_does_not_wait_in_memory(tmp_path):
+    contents = opened(tmp_path)
+    for number in range(3):
+        put(contents, md5=f"{number:032x}", body=b"x" * (4 << 20))
+    assert len(sizes(tmp_path)) >= 2
+
+
+WRITER = """
+import hashlib, sys
+from pathlib import Path
+from gossamer.store.content_storage import StorageType, open_files
+folder, start = Path(sys.argv[1]), int(sys.argv[2])
+contents = open_files(StorageType.KEY_VALUE, folder / "data", folder / "db")
+site = "5" * 32
+for number in range(start, start + 100_000, 4):
+    for each in range(number, number + 4):
+        body = b"%d " % each * (each % 97 * 50 + 1)
+        md5 = hashlib.md5(body).hexdigest()
+        contents.put_raw(site, md5, 1_794_798_000 + each, body=body, headers=b"h" * each,
+                         request=b"r")
+        contents.put_processed(site, md5, b'"%d"' % each, 1_794_798_000)
+    contents.sync()
+    print(number + 4, flush=True)
+    if number % 40 == 0:
+        contents.clear_site("6" * 32)
+        contents.put_raw("6" * 32, md5, 5.0, body=b"6", headers=None, request=None)
+    contents.sweep(2)
+"""
+
+
+def test_a_killed_writer_leaves_whole_versions_and_all_it_acknowledged(tmp_path):
+    """Kill -9 at moments of chance: every version is whole, none that was acknowledged is lost."""
+    chance = random.Random(5)
+    acknowledged = 0
+    rounds = 8
+    for start in range(0, rounds * 100_000, 100_000):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), str(start)], stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            # The first line says that it is at work.
+            lines = [process.stdout.readline()]
+            time.sleep(chance.random() * 0.2)
+            process.send_signal(signal.SIGKILL)
+            lines += process.stdout.read().splitlines()
+        done = int([line for line in lines if line.strip()][-1])
+        contents = opened(tmp_path)
+        for each in range(start, done):
+            body = b"%d " % each * (each % 97 * 50 + 1)
+            md5 = hashlib.md5(body).hexdigest()
+            (version,) = contents.raw("5" * 32, md5, "all")
+            assert (version.body, version.headers, version.request) == (body, b"h" * each, b"r")
+            assert contents.processed("5" * 32, md5) == (b'"%d"' % each, 1_794_798_000)
+            acknowledged += 1
+        for path in (tmp_path / "data" / ("5" * 32)).rglob("*.bin"):
+            body = path.read_bytes()
+            assert re.match(r"[0-9a-f]{32}_", path.name)
+            assert hashlib.md5(body).hexdigest() == path.name[:32]
+            assert path.with_name(path.name.replace(".bin", ".headers.txt")).exists()
+    while contents.sweep():
+        pass
+    assert list((tmp_path / "data" / ".new").iterdir()) == []
+    assert list((tmp_path / "data" / ".gone").iterdir()) == []
+    assert acknowledged >= rounds * 4
+
+
+def test_who_is_alone_is_alone_and_gets_his_turn(tmp_path):
+    """Those who work together come without a pause, and still let somebody be alone."""
+    lock = FolderLock(tmp_path)
+    over = threading.Event()
+    alone, together, clashes = [], [], []
+
+    def work():
+        while not over.is_set():
+            with lock.together():
+                together.append(1)
+                if alone:
+                    clashes.append("worked beside somebody who is alone")
+                time.sleep(0.001)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(50):
+            with lock.alone():
+                alone.append(1)
+                before = len(together)
+                time.sleep(0.002)
+                clashes += ["others worked on"] * (len(together) != before)
+                alone.clear()
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert clashes == []
+    assert together
+
+
+def test_a_site_removed_beside_a_writer_keeps_what_was_put_after(tmp_path):
+    """Two objects, as of two processes: the order of calls is the order of effects."""
+    one, two = opened(tmp_path), opened(tmp_path)
+    for number in range(20):
+        put(one, body=b"%d" % number, stamp=NOW + number)
+        one.sync()
+        one.put_processed(SITE, ONE, b"%d" % number, NOW)
+        assert len(two.raw(SITE, ONE, "all")) == 1
+        assert two.processed(SITE, ONE) == (b"%d" % number, int(NOW))
+        two.clear_site(SITE)
+        assert one.raw(SITE, ONE, "all") == []
+        assert one.processed(SITE, ONE) is None
+        two.sweep(1)
