@@ -14,11 +14,13 @@ if TYPE_CHECKING:
         DiskFullError,
         GossamerError,
         InputError,
+        ServiceError,
         StorageError,
         WorkspaceError,
     )
     from gossamer.handlers.user import handler
     from gossamer.handlers.visited import VisitedPage as Page
+    from gossamer.service.client import Service
 
 __version__ = "0.1.0"
 
@@ -28,6 +30,8 @@ __all__ = [  # noqa: RUF022 - grouped, for readers
     "Page",
     # extend
     "handler",
+    # the crawling service
+    "Service",
     # errors
     "GossamerError",
     "InputError",
@@ -36,6 +40,7 @@ __all__ = [  # noqa: RUF022 - grouped, for readers
     "StorageError",
     "CatalogError",
     "DiskFullError",
+    "ServiceError",
 ]
 
 # Imported on first use: `import gossamer` and `gossamer --help` stay light.
@@ -43,6 +48,7 @@ _HOMES = {
     "crawl": ("gossamer.crawl.api", "crawl"),
     "handler": ("gossamer.handlers.user", "handler"),
     "Page": ("gossamer.handlers.visited", "VisitedPage"),
+    "Service": ("gossamer.service.client", "Service"),
     **{name: ("gossamer.errors", name) for name in __all__ if name.endswith("Error")},
 }
 

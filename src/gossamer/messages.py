@@ -49,6 +49,8 @@ class Manner(Struct, frozen=True, array_like=True, gc=False):
     """The gap between requests to its host is not shorter than this."""
     kept_as: tuple[tuple[str, str], ...] = ()
     """The sites of the service that want it, each with the md5 under which they know it."""
+    keeps_headers: bool = True
+    keeps_request: bool = True
 
 
 class Due(Struct, frozen=True, gc=False):

@@ -101,7 +101,9 @@ def test_ordinary_selectors_are_cheap_on_ordinary_pages(selector):
 
 DEAR = [
     "//p[preceding::p]", "//p[following::q]", "//p[count(//p) > 3]", "//p[//p[//q]]",
-    "//p[. = //p]", "//p[../q]", "count(//p/preceding::p)", "(//p/following::q | //q)",
+    "//p[. = //p]",
+    "//p[1-preceding::p]", "//p[.5+preceding\n::p]", "//p[2*preceding::p = 1]",
+    "//p[../q]", "count(//p/preceding::p)", "(//p/following::q | //q)",
     "//p | //p/following-sibling::q", "//*[count(..//*) = 1]", "//p[@class = //p/@id]",
     "//p[contains(/, 'y')]", "//p[last()]/preceding::p[count(//q) = 1]",
 ]  # fmt: skip

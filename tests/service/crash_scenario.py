@@ -21,12 +21,13 @@ from gossamer.objects.site import Filter, SiteCleanup, SiteDelete
 from gossamer.objects.url import URLDelete, URLPurge
 
 ROOTS, PAGES, FILTERS, DELETED = 3, 30, 4, 3
-STEPS = ("", "new", "add", "delete", "cleanup", "purge", "gone")
+STEPS = ("", "new", "add", "delete", "swept", "cleanup", "purge", "gone")
 # How many URLs a site has after each step.
 URLS = {
     "new": ROOTS,
     "add": ROOTS + PAGES,
     "delete": ROOTS + PAGES - DELETED,
+    "swept": ROOTS + PAGES - DELETED,
     "cleanup": ROOTS,
     "purge": ROOTS,
 }
@@ -55,12 +56,15 @@ def live(desk: Desk, name: str, delay: DelayedType, told: Callable[[str], None])
     deletes = [URLDelete(site_id=site, url=page, delayed_type=delay) for page in pages[:DELETED]]
     desk.statuses("URL_DELETE", deletes)
     told("delete")
+    desk.statuses("URL_PURGE", [URLPurge(site_id=site)])
+    told("swept")
     desk.put(site, pages[-1], b"content")
     desk.put(site, roots_of(name)[0], b"content")
     desk.statuses("SITE_CLEANUP", [SiteCleanup(id=site)])
     told("cleanup")
     desk.statuses("URL_PURGE", [URLPurge(site_limits=(0, -1))])
     told("purge")
+    desk.put(site, roots_of(name)[1], b"content")
     desk.statuses("SITE_DELETE", [SiteDelete(id=site)])
     told("gone")
 
@@ -90,7 +94,7 @@ def finish(desk: Desk, names: list[str]) -> None:
         site_id = url_md5(roots_of(name)[0])
         alive = set(desk.urls(site_id))
         assert desk.deleted(site_id) == {}
-        for url in pages_of(name):
+        for url in (*roots_of(name), *pages_of(name)):
             if url not in alive:
                 assert desk.raw(site_id, url) == [], url
         if alive == set(roots_of(name)):

@@ -18,7 +18,10 @@ from gossamer.objects.site import Properties, Property, Site, SiteStatus, SiteUp
 from gossamer.objects.url import URL, URLStatus, URLUpdate
 from gossamer.service.catalog_operations import CatalogOperations
 from gossamer.service.opened_contents import open_contents
+from gossamer.service.operations import Operations, Periodic
 from gossamer.service.processing import Processor, Scrape
+from gossamer.service.processing_task import processing_periodic
+from gossamer.service.recrawling import beside_crawling
 from gossamer.service.scrape_process import scraped
 from gossamer.service.settings import ApplicationSettings, ServiceSettings, StorageSettings
 
@@ -152,6 +155,15 @@ class Workshop:
         assert not counters or wrong_counters(self.catalog.database) == []
         assert self.catalog.check() == []
         self._closing.close()
+
+
+def open_periodics(settings: ServiceSettings, operations: Operations) -> list[Periodic]:
+    """Return the processes beside crawling, for a daemon."""
+    closing = ExitStack()
+    return [
+        processing_periodic(settings, operations, closing),
+        *beside_crawling(settings, operations, closing),
+    ]
 
 
 def batch(site_id: str, *md5s: str, **item: Any) -> Batch:

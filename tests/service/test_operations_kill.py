@@ -30,7 +30,7 @@ while True:
 storages = pytest.mark.parametrize("storage", [0, 1, 2], ids=["key-value", "table", "warc"])
 
 
-def run(*command: object, **more) -> subprocess.Popen[str]:
+def run(*command: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, *map(str, command)],
         stdout=subprocess.PIPE,

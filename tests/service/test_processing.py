@@ -19,10 +19,11 @@ from gossamer.objects.enumerations import (
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.objects.normal import url_md5
 from gossamer.objects.site import Filter, SiteCleanup
-from gossamer.objects.url import URLUpdate
+from gossamer.objects.url import URL, URLUpdate
 from gossamer.parse.scraper_records import Scraped
-from gossamer.service.processing import charset_of, headers_in
+from gossamer.service.processing import Processor, charset_of, headers_in
 from gossamer.service.scrape_process import Failed, Page, scraped
+from gossamer.store.contents import RawContent
 
 A = "http://a.example/a"
 B = "http://a.example/b"
@@ -35,7 +36,7 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workshop]:
     made.close()
 
 
-@pytest.mark.req("S3.23", "S3.24", "S3.97", "S3.103", "S3.105", "S3.106", "S3.107")
+@pytest.mark.req("S3.23", "S3.24", "S3.97", "S3.100", "S3.103", "S3.105", "S3.106", "S3.107")
 def test_a_page_becomes_a_content(shop: Workshop) -> None:
     site = shop.site()
     md5 = shop.crawled(site, A)
@@ -214,6 +215,23 @@ def test_a_page_whose_raw_content_is_gone_is_an_error(shop: Workshop) -> None:
     assert shop.url(site, A).error_mask == 1 << ErrorBit.RAW_MISSING
 
 
+@pytest.mark.req("S3.93")
+def test_a_raw_content_that_is_damaged_is_an_error_of_that_page_only(shop: Workshop) -> None:
+    site = shop.site()
+    damaged, sound = shop.crawled(site, A), shop.crawled(site, B)
+
+    def read(url: URL) -> RawContent | None:
+        if url.url == A:
+            raise StoreError("the record is cut short")
+        return shop.contents.raw(site, url.url_md5)[-1]
+
+    processor = Processor(shop.catalog, shop.contents, scraped, read_raw=read, clock=shop.clock)
+    done = processor.process_batch(batch(site, damaged, sound))
+    assert (done.processed, done.failed) == (1, 1)
+    assert shop.url(site, A).error_mask == 1 << ErrorBit.RAW_DECODING
+    assert shop.url(site, A).status is CrawlStatus.PROCESSED, "or it would be tried for ever"
+
+
 def test_a_page_without_contents_is_processed_but_is_no_content(shop: Workshop) -> None:
     site = shop.site()
     md5 = shop.crawled(site, A, b"<html><body></body></html>")
@@ -366,18 +384,20 @@ def test_whoever_is_killed_leaves_a_url_that_is_selected_again(shop: Workshop, m
     assert len(shop.content(site, md5)["default"]) == 1
 
 
-def test_a_url_is_released_when_contents_cannot_be_written(shop: Workshop) -> None:
+def test_urls_are_released_when_contents_cannot_be_written(shop: Workshop) -> None:
     site = shop.site()
-    md5 = shop.crawled(site, A)
+    selected = CrawlStatus.SELECTED_PROCESSING
+    md5s = [shop.crawled(site, url, status=selected) for url in (A, B)]
 
     def full(*_: object) -> None:
         raise StoreError("the disk is full")
 
     shop.contents.put_processed = full  # type: ignore[method-assign]
     with pytest.raises(StoreError):
-        shop.processor().process_batch(batch(site, md5))
+        shop.processor().process_batch(batch(site, *md5s))
     shop.contents.__dict__.pop("put_processed")
-    assert shop.url(site, A).status is CrawlStatus.CRAWLED
+    for url in (A, B):
+        assert shop.url(site, url).status is CrawlStatus.CRAWLED
 
 
 def test_a_url_that_was_made_new_meanwhile_stays_new(shop: Workshop) -> None:

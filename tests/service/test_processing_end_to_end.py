@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from processing_rig import Workshop, batch
+from processing_rig import ROOT, Workshop, batch
+from service_rig import Daemon, wait_for
 
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.config.catalog import CatalogSettings
@@ -33,6 +34,8 @@ from gossamer.service.settings import (
     StorageSettings,
 )
 from press import Press, press
+
+PAGE_URL = "http://a.example/page"
 
 
 @pytest.fixture
@@ -94,6 +97,47 @@ def _crawl(directory: Path, settings: ServiceSettings) -> None:
 def _rows(folder: Path, query: str) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(folder / "w" / "catalog.db")) as connection:
         return connection.execute(query).fetchall()
+
+
+@pytest.mark.req("S3.21", "S3.24")
+def test_a_daemon_processes_and_recrawls_by_itself(tmp_path: Path) -> None:
+    folder = tmp_path / "d"
+    (folder / "data").mkdir(parents=True)
+    shop = Workshop(folder / "data")
+    site = shop.site(recrawl_period=60)
+    shop.crawled(site, ROOT, parent_md5="")
+    shop.crawled(site, PAGE_URL)
+    shop.change(site, recrawl_date="2020-01-01T00:00:00Z")
+    periods = {name: {"period_seconds": "0.2"} for name in ("Processing", "Aging", "Purge")}
+    application = {
+        "operations": "gossamer.service.catalog_operations:open_operations",
+        "periodics": "processing_rig:open_periodics",
+        "batches": "",
+    }
+    recrawl = {"period_seconds": "0.2", "wait_seconds": "0"}
+    with Daemon(folder, Application=application, Recrawl=recrawl, **periods) as daemon:
+        wait_for(
+            lambda: shop.url(site, PAGE_URL).status is CrawlStatus.PROCESSED,
+            "the page to be processed",
+        )
+        wait_for(
+            lambda: shop.url(site, ROOT).status is CrawlStatus.NEW, "the root to be crawled again"
+        )
+        wait_for(
+            lambda: (
+                daemon.administer("STAT", ["BatchTasksManager"])["BatchTasksManager"][
+                    "sites_recrawl_cnt"
+                ]
+                == 1
+            ),
+            "the counters",
+        )
+        told = daemon.administer("STAT", ["BatchTasksManager"])["BatchTasksManager"]
+        assert told["batches_process_urls"] == 1
+        assert told["sites_recrawl_updated_cnt"] == 1
+        assert told["periodic_faults"] == 0, daemon.log
+        assert daemon.terminate() == 0
+    shop.close()
 
 
 def test_a_processor_that_is_killed_loses_nothing(tmp_path: Path) -> None:

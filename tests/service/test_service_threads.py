@@ -1,6 +1,7 @@
 """What all threads have in common, and the manager of periodic processes under a manual clock."""
 
 import ast
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,18 +9,23 @@ from pathlib import Path
 
 import pytest
 from service_rig import wait_for
+from toy_operations import open_operations as toy
 
 import gossamer.service
-from gossamer.clock import ManualClock
+from gossamer.clock import Clock, ManualClock, SystemClock
+from gossamer.daemons.endpoints import parse_endpoint
 from gossamer.service import admin_interface, batch_tasks, client_interface, managers, runners
+from gossamer.service.calling import ask
+from gossamer.service.envelope import AdminRequest
 from gossamer.service.journal import Journal, open_journal
 from gossamer.service.nursery import ChildError, Nursery
 from gossamer.service.operations import Periodic
 from gossamer.service.settings import ServerSettings, ServiceSettings
-from gossamer.service.threaded import EventKind, Place, ThreadedObject
+from gossamer.service.threaded import ADMIN, EventKind, Place, ThreadedObject
 from gossamer.service.zeromq import zmq
 
 SOURCE = Path(gossamer.service.__file__).parent
+QUICK = ServiceSettings(server=ServerSettings(poll_timeout_ms=2))
 THREAD_CLASSES = (
     admin_interface.AdminInterfaceServer,
     managers.URLManager,
@@ -64,8 +70,7 @@ def test_all_thread_classes_are_one_kind_of_object():
 
 
 @contextmanager
-def nursery(clock: ManualClock) -> Iterator[Nursery]:
-    settings = ServiceSettings(server=ServerSettings(poll_timeout_ms=2))
+def nursery(clock: Clock, settings: ServiceSettings = QUICK) -> Iterator[Nursery]:
     journal = Journal("test", "error", open_journal(Path("/dev/null")), clock)
     context = zmq.Context()
     parent = Nursery("parent", Place(context, settings, clock, journal, ""))
@@ -137,6 +142,50 @@ def test_a_parent_hears_of_every_death_and_can_start_again():
         parent.bury("Mortal")
         assert parent.names == []
     assert "Mortal" not in [thread.name for thread in threading.enumerate()]
+
+
+class FragileAdmin(admin_interface.AdminInterfaceServer):
+    """Dies when a file appears."""
+
+    def look_around(self) -> None:
+        """Die, once for each time the file is put there."""
+        super().look_around()
+        switch = self.settings.data_dir / "die"
+        if switch.exists():
+            switch.unlink()
+            raise RuntimeError("told to die")
+
+
+def test_the_port_for_administrators_survives_the_death_of_its_thread(tmp_path):
+    """It is bound again, the others register again, and its keepers count on."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    settings = ServiceSettings(
+        server=ServerSettings(poll_timeout_ms=5, admin_port=port), folder=tmp_path
+    )
+    settings.data_dir.mkdir()
+    clock = SystemClock()
+    with nursery(clock, settings) as parent:
+        parent.start(ADMIN, lambda place: FragileAdmin(place, "test", None))
+        parent.start("URLManager", lambda place: managers.URLManager("URLManager", place, toy))
+
+        def told() -> dict[str, object]:
+            node = parse_endpoint(f"127.0.0.1:{port}")
+            request = AdminRequest("STAT", [ADMIN], ["CLIENTS", "RESTARTS", "commands"])
+            return ask(node, request, timeout_seconds=60).pairs[0][0]["fields"]
+
+        wait_for(lambda: "URLManager" in told()["CLIENTS"], "the first registration")
+        before = told()
+        assert before["RESTARTS"] == 0
+        (settings.data_dir / "die").touch()
+        deaths = []
+        wait_for(lambda: deaths.append(parent.next_event()) or deaths[-1], "a death")
+        name, event = deaths[-1]
+        assert parent.restart(name, event.statistics) == f"tcp://127.0.0.1:{port}"
+        wait_for(lambda: "URLManager" in told()["CLIENTS"], "the second registration")
+        after = told()
+        assert after["RESTARTS"] == 1
+        assert after["commands"] > before["commands"]
 
 
 def test_what_cannot_start_is_told_with_its_reason():

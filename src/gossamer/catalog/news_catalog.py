@@ -110,9 +110,10 @@ class NewsCatalog(SqliteCatalog):
         now: float,
         gate: Gate | None,
     ) -> Committed:
+        # What is wanted next is decided here: where a redirect leads nobody else goes.
         plain = [
-            replace(verdict, findings=replace(verdict.findings, records=()))
-            if verdict.findings.records
+            replace(verdict, findings=replace(verdict.findings, records=(), found=()))
+            if verdict.findings.records or verdict.findings.found
             else verdict
             for verdict in verdicts
         ]

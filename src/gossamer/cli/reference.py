@@ -7,6 +7,7 @@ from gossamer.cli.main import parser
 from gossamer.cli.outline import Command, outline
 from gossamer.config.describe import rows, to_markdown
 from gossamer.config.load import load_with_origins
+from gossamer.objects.describe import objects_page
 from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, Rule, Wait, name_of
 
 _MADE = "This page is made from the source by `make docs`; change the descriptions there."
@@ -18,6 +19,7 @@ def pages() -> dict[str, str]:
         "settings.md": to_markdown(rows(load_with_origins(None, {}))),
         "outcomes.md": outcomes_page(),
         "cli.md": command_page(),
+        "service-objects.md": objects_page(),
     }
 
 

@@ -14,6 +14,13 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
             description="Keep what is fetched in the archive; when off, only the catalog remembers."
         ),
     ] = True
+    raw_folder: Annotated[
+        str,
+        Meta(
+            description="For the crawling service: the folder in which raw contents are kept as "
+            "files, by site and URL; empty: in the archive."
+        ),
+    ] = ""
     max_file_bytes: Annotated[
         int,
         Meta(

@@ -26,6 +26,7 @@ from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Document, Done, Fetch, Findings
 from gossamer.outcomes import Outcome
 from gossamer.parse.page import understand
+from gossamer.store.raw_copies import RawCopies
 from gossamer.store.store import Store, payload_digest
 from gossamer.store.warc import WarcStore
 from gossamer.url.canonical import Joiner
@@ -68,6 +69,8 @@ class Intake:
         self._archived = (
             None if store is None else Archived(assignment.catalog, settings.catalog, clock)
         )
+        raw_folder = settings.store.raw_folder
+        self._copies = RawCopies(Path(raw_folder)) if raw_folder else None
         self._done: list[Done] = []
         self._unsynced: list[Findings] = []
         self._oldest_unsynced = 0.0
@@ -95,6 +98,8 @@ class Intake:
         try:
             if self._store is not None:
                 self._store.sync()
+            if self._copies is not None:
+                self._copies.sync()
         except StorageError as error:
             self._void(done, findings, error)
         else:
@@ -154,6 +159,8 @@ class Intake:
         if fetch.outcome not in _UNDERSTOOD or not 200 <= fetch.status < 300:
             return self._finder.findings(document, None)
         page = understand(document, self._parse_settings, self._joiner)
+        if self._copies is not None:
+            self._copies.keep(fetch, page.charset)
         if not self._handlers:
             return self._finder.findings(document, page)
         urls, records, failure = run_handlers(self._handlers, VisitedPage(document, page))

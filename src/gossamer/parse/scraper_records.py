@@ -1,13 +1,13 @@
-"""What scraping takes and gives: standard tags and their bits, error bits, the result."""
+"""What scraping takes and gives: standard tags and their bits, the page, the result."""
 
 from collections.abc import Mapping
-from enum import IntEnum
 from typing import Final
 
 from msgspec import Struct, field
 
 from gossamer.clock import Clock
 from gossamer.objects.enumerations import URLType
+from gossamer.objects.error_mask import ErrorBit
 
 STANDARD_TAGS: Final = (
     "title", "link", "description", "pubdate", "author", "guid", "dc_date", "content_encoded",
@@ -24,19 +24,6 @@ _BITS: Final = {tag: 1 << number for number, tag in enumerate(STANDARD_TAGS)}
 
 Tags = dict[str, str]
 """One content: what was found under each tag, never empty."""
-
-
-class Bit(IntEnum):
-    """The bits of a URL's error mask that scraping may set."""
-
-    UNSUPPORTED_TYPE = 34
-    DECODING = 35
-    SCRAPER = 36
-    REGULAR_EXPRESSION = 38
-    MANDATORY_TEMPLATE = 39
-    MAX_URLS_FROM_PAGE = 43
-    TEMPLATE_SOURCE = 44
-    EMPTY_FEED = 45
 
 
 class Job(Struct, frozen=True):
@@ -107,7 +94,7 @@ class Problems:
         self.mask = 0
         self._messages: dict[str, None] = {}
 
-    def add(self, bit: Bit, message: str) -> None:
+    def add(self, bit: ErrorBit, message: str) -> None:
         """Note a problem; the same words are noted once, and not endlessly many."""
         self.mask |= 1 << bit
         if len(self._messages) < 32:
@@ -119,6 +106,6 @@ class Problems:
         return tuple(self._messages)
 
 
-def mask_of(content: Mapping[str, str]) -> int:
+def tags_mask_of(content: Mapping[str, str]) -> int:
     """Return the bits of the standard tags of a content."""
     return sum(_BITS.get(tag, 0) for tag in content)

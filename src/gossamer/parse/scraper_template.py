@@ -4,14 +4,15 @@ Two forms are read: the one with a list of templates, and the older one that map
 alone or by host. docs/reference/scraping.md describes both.
 """
 
-import re
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct, field
 
-from gossamer.parse.scraper_records import MAX_TAGS, Bit, Problems
+from gossamer.objects.error_mask import ErrorBit
+from gossamer.objects.patterns import PatternError, found_in
+from gossamer.parse.scraper_records import MAX_TAGS, Problems
 
 MAX_TEMPLATE: Final = 1 << 20
 """Characters of the property."""
@@ -19,12 +20,6 @@ MAX_TEMPLATES: Final = 64
 MAX_RULES: Final = 32
 """Of one tag."""
 _OLD_PRIORITY: Final = 100
-_MAX_PATTERN: Final = 512
-_MAX_STEPS: Final = 3e8
-_ESCAPE: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
-_ENDLESS: Final = re.compile(r"[*+]|\{\d*,\}")
-_REPEATED_GROUP: Final = re.compile(r"\)(?:[*+]|\{)")
-_CHOICE_IN_GROUP: Final = re.compile(r"[*+?|{]")
 
 ShortText = Annotated[str, Meta(max_length=4_096)]
 Join = Literal["first", "concat", "best"]
@@ -100,58 +95,20 @@ class Templates(Struct, frozen=True):
 def read_templates(text: str, url: str, problems: Problems) -> Templates:
     """Return the templates that are for a page at `url`, highest priority first."""
     if len(text) > MAX_TEMPLATE:
-        problems.add(Bit.SCRAPER, f"template: more than {MAX_TEMPLATE} characters")
+        problems.add(ErrorBit.SCRAPER, f"template: more than {MAX_TEMPLATE} characters")
         return Templates()
     try:
         data = msgspec.json.decode(text)
         read = msgspec.convert(_in_new_form(data, url), Templates, strict=False)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        problems.add(Bit.SCRAPER, f"template: {error}")
+        problems.add(ErrorBit.SCRAPER, f"template: {error}")
         return Templates()
     fitting = [each for each in read.templates if each.state and _fits(each, url, problems)]
     for each in fitting:
         if len(each.tags) > MAX_TAGS:
-            problems.add(Bit.SCRAPER, f"template: more than {MAX_TAGS} tags")
+            problems.add(ErrorBit.SCRAPER, f"template: more than {MAX_TAGS} tags")
             return Templates()
     return Templates(sorted(fitting, key=lambda each: -each.priority), read.select)
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether a regular expression of a site's owner is found in a text; ValueError if unusable.
-
-    Those that may take very long are unusable: nothing could stop them once they run.
-    """
-    if len(pattern) > _MAX_PATTERN:
-        raise ValueError(f"a pattern has more than {_MAX_PATTERN} characters")
-    bare = _ESCAPE.sub("x", pattern)
-    if "\\" in bare or any(
-        _has_choice(bare, each.start()) for each in _REPEATED_GROUP.finditer(bare)
-    ):
-        raise ValueError(f"pattern {pattern[:100]!r} repeats what has several readings")
-    if re.search(r"\\[1-9]|\(\?P=", pattern):
-        raise ValueError(f"pattern {pattern[:100]!r} refers back to a group")
-    factors = len(_ENDLESS.findall(bare)) + (not pattern.startswith("^"))
-    if len(text) ** factors > _MAX_STEPS * _factorial(factors):
-        raise ValueError(f"pattern {pattern[:100]!r} may take too long on {len(text)} characters")
-    try:
-        return re.search(pattern, text) is not None
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"pattern {pattern[:100]!r}: {error}") from error
-
-
-def _factorial(number: int) -> int:
-    return 1 if number < 2 else number * _factorial(number - 1)
-
-
-def _has_choice(bare: str, closing: int) -> bool:
-    """Whether the group that is closed here has anything with more than one reading in it."""
-    level = 0
-    for position in range(closing, -1, -1):
-        level += (bare[position] == ")") - (bare[position] == "(")
-        if level == 0:
-            inside = bare[position + 1 : closing].removeprefix("?:")
-            return _CHOICE_IN_GROUP.search(inside) is not None
-    return True
 
 
 def _fits(template: Template, url: str, problems: Problems) -> bool:
@@ -159,12 +116,14 @@ def _fits(template: Template, url: str, problems: Problems) -> bool:
     if condition is None or not condition.pattern:
         return True
     if condition.field.lower() != "url":
-        problems.add(Bit.SCRAPER, f"template: field {condition.field[:40]!r} is not known here")
+        problems.add(
+            ErrorBit.SCRAPER, f"template: field {condition.field[:40]!r} is not known here"
+        )
         return False
     try:
-        return matches(condition.pattern, url)
-    except ValueError as error:
-        problems.add(Bit.REGULAR_EXPRESSION, f"template: {error}")
+        return found_in(condition.pattern, url)
+    except PatternError as error:
+        problems.add(ErrorBit.REGULAR_EXPRESSION, f"template: {error}")
         return False
 
 

@@ -8,4 +8,8 @@ something durable that is not.
 `memory.py` in memory. `records.py` and `heads.py` say how a fetch is written; `members.py` and
 `reading.py` how it is read again; `repair.py` and `verify.py` look after the files, `cdxj.py`
 indexes them.
+
+Contents of the crawling service have a promise of their own, `contents.py`: raw ones in files
+(`raw_files.py`) or in the archive, processed ones in SQLite (`key_value.py`), put together in
+`content_storage.py`.
 """

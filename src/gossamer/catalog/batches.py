@@ -1,0 +1,616 @@
+"""Batches of the service: members of sites are wanted, fetched, and remembered as crawled.
+
+Runs inside the transactions of the catalog, as `news_commit.py` does for news: what a visit
+brought, what that means to each site, and the URLs found on it become durable together.
+"""
+
+import contextlib
+import sqlite3
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.catalog.catalog import Verdict
+from gossamer.catalog.discover import discover, known_urls
+from gossamer.catalog.leases import json_list
+from gossamer.catalog.memory import Memory
+from gossamer.catalog.queries import load_queries
+from gossamer.catalog.tally import Tally
+from gossamer.messages import NOT_MODIFIED_STATUS, Due, Findings, Found, Kind, Manner
+from gossamer.objects.enumerations import (
+    CrawlStatus,
+    FilterMode,
+    FilterOperation,
+    FilterStage,
+    SiteState,
+    URLState,
+    URLType,
+)
+from gossamer.objects.error_mask import ErrorBit, mask_of_outcome
+from gossamer.objects.filters import passes
+from gossamer.objects.headers import next_values, parse_cookies, parse_headers
+from gossamer.objects.problems import ObjectError
+from gossamer.objects.site import Filter
+from gossamer.outcomes import Outcome, State
+from gossamer.reports import PageReport
+from gossamer.url.parts import host_of, md5_of
+
+BATCHES: Final = load_queries("batches.sql")
+_MAX_ERRORS_BIT: Final = 1 << ErrorBit.SITE_MAX_ERRORS
+_MAX_RESOURCES_BIT: Final = 1 << ErrorBit.SITE_MAX_RESOURCES
+_EMPTY_BIT: Final = 1 << ErrorBit.EMPTY_CONTENT
+_SIZE_BIT: Final = 1 << ErrorBit.SIZE_ERROR
+_HTTP_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTTP_REDIRECTS
+_PAGE_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTML_REDIRECTS
+_HTML: Final = ("text/html", "application/xhtml+xml")
+_MAX_KNOWN: Final = 2_000_000
+_HTTP_REDIRECTS: Final = 5
+_PAGE_REDIRECTS: Final = 1
+
+
+class ItemState(IntEnum):
+    """Where an item of a batch stands."""
+
+    OPEN = 0
+    CRAWLED = 1
+    LEFT_OUT = 2
+
+
+class BatchState(IntEnum):
+    """Where a batch stands."""
+
+    OPEN = 0
+    FINISHED = 1
+    FAILED = 2
+
+
+class SiteFacts(Struct, frozen=True, gc=False):
+    """What crawling needs to know of a site."""
+
+    site_id: int
+    id: str
+    set_id: int
+    state: int
+    max_errors: int
+    errors: int
+    max_resources: int
+    resources: int
+    max_urls: int
+    max_urls_from_page: int
+    max_resource_size: int
+    url_type: int
+    request_delay: float
+    http_timeout: float
+    recrawl_period: float
+
+
+class Item(Struct, frozen=True, gc=False):
+    """A member that is being crawled."""
+
+    batch_id: int
+    set_id: int
+    doc_id: int
+    at: int
+    hops: int
+    page_hops: int
+    began_at: float | None
+
+
+class MemberFacts(Struct, frozen=True, gc=False):
+    """What a URL is to a site."""
+
+    status: int
+    state: int
+    request_delay: float
+    http_timeout: float
+    depth: int
+    priority: int
+    max_urls_from_page: int
+    udate: float | None
+    mrate: float
+    mrate_counter: int
+    total_time: float
+    type: int
+
+
+class ItemRow(Struct, frozen=True):
+    """An item of a batch, and what became of it."""
+
+    site: str
+    url_md5: str
+    url: str
+    state: ItemState
+    status: int | None
+    error_mask: int | None
+    size: int | None
+
+
+class Memo:
+    """What the engine remembers between transactions: it is asked for each link of each page."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, set[bytes]] = {}
+        self._count = 0
+        self.uses: dict[tuple[str, str], int] = {}
+        """How often each value of a header was sent."""
+
+    def unknown(self, set_id: int, keys: Iterable[bytes]) -> set[bytes]:
+        """Return those of some keys that a site was not told of lately."""
+        return set(keys) - self._known.get(set_id, set())
+
+    def learn(self, set_id: int, keys: Iterable[bytes]) -> None:
+        """Remember that a site was told of these."""
+        if self._count > _MAX_KNOWN:
+            self.forget()
+        known = self._known.setdefault(set_id, set())
+        before = len(known)
+        known.update(keys)
+        self._count += len(known) - before
+
+    def forget(self) -> None:
+        """Remember nothing: what was learned in a transaction that failed may be wrong."""
+        self._known.clear()
+        self._count = 0
+
+
+class BatchCommit:
+    """One transaction's worth of the service."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, memory: Memory, memo: Memo, now: float
+    ) -> None:
+        self._connection = connection
+        self._memory = memory
+        self._memo = memo
+        self._now = now
+        self._tally = Tally()
+        self._sites: dict[int, SiteFacts | None] = {}
+        self._properties: dict[int, dict[str, str]] = {}
+        self._filters: dict[int, list[Filter]] = {}
+        self._wanted = 0
+
+    # ---------------------------------------------------------------- batches begin
+
+    def accept(
+        self, kind: int, items: Sequence[tuple[int, int]], until: float
+    ) -> tuple[int, list[tuple[int, int]]]:
+        """Begin a batch of members, each by set and document; return its number and what is in it.
+
+        What belongs to a site that is not active is left out (S3.49), and a site that has reached
+        a limit is suspended (S3.50).
+        """
+        taken = [item for item in items if self._is_open(item[0])]
+        values = (kind, len(taken), self._now, until)
+        batch_id = self._connection.execute(BATCHES["insert_batch"], values).lastrowid or 0
+        for set_id, doc_id in taken:
+            self._connection.execute(BATCHES["insert_item"], (batch_id, set_id, doc_id, doc_id))
+            self._connection.execute(
+                BATCHES["select_member"], (batch_id, self._now, set_id, doc_id)
+            )
+            self._want(doc_id)
+        if not taken:
+            self._connection.execute(
+                BATCHES["end_batch"], (int(BatchState.FINISHED), self._now, "", batch_id)
+            )
+        self._finish()
+        return batch_id, taken
+
+    def make(self, kind: int, size: int, until: float) -> tuple[int, list[tuple[int, int]]]:
+        """Select and begin a batch of new URLs, proportionally over sites; 0 if there are none.
+
+        Selected and marked in one step: no URL is in two batches (S3.15).
+        """
+        sites = [row[0] for row in self._connection.execute(BATCHES["sites_with_new"], (size,))]
+        chosen = self._proportional([each for each in sites if self._is_open(each)], size)
+        if not chosen:
+            return 0, []
+        for set_id in {set_id for set_id, _ in chosen}:
+            self._connection.execute(BATCHES["touch_site"], (self._now, set_id))
+        return self.accept(kind, chosen, until)
+
+    def _proportional(self, sites: Sequence[int], size: int) -> list[tuple[int, int]]:
+        """Take a quantum of each site, round by round, until there is enough."""
+        if not sites:
+            return []
+        quantum = max(1, size // len(sites))
+        offered = {set_id: self._new_of(set_id, size) for set_id in sites}
+        chosen: list[tuple[int, int]] = []
+        for start in range(0, size, quantum):
+            for set_id in sites:
+                room = size - len(chosen)
+                part = offered[set_id][start : start + min(quantum, room)]
+                chosen += [(set_id, doc_id) for doc_id in part]
+        return chosen
+
+    def _new_of(self, set_id: int, limit: int) -> list[int]:
+        """Return new URLs of a site: its roots, then the most wanted."""
+        roots = self._connection.execute(BATCHES["new_roots"], (set_id, limit)).fetchall()
+        others: list[tuple[int]] = []
+        if len(roots) < limit:
+            values = (set_id, limit - len(roots))
+            others = self._connection.execute(BATCHES["new_members"], values).fetchall()
+        return [row[0] for row in (*roots, *others)]
+
+    def return_stuck(self, before: float, limit: int) -> int:
+        """Have members crawled again that nobody has spoken of for long; return how many."""
+        rows = self._connection.execute(BATCHES["stuck_members"], (before, limit)).fetchall()
+        return sum(self._connection.execute(BATCHES["return_member"], row).rowcount for row in rows)
+
+    def _is_open(self, set_id: int) -> bool:
+        site = self._site(set_id)
+        if site is None or site.state != SiteState.ACTIVE:
+            return False
+        bit = 0
+        if site.max_errors and site.errors > site.max_errors:
+            bit = _MAX_ERRORS_BIT
+        elif site.max_resources and site.resources > site.max_resources:
+            bit = _MAX_RESOURCES_BIT
+        if not bit:
+            return True
+        self._connection.execute(BATCHES["suspend_site"], (bit, self._now, site.site_id))
+        del self._sites[set_id]
+        return False
+
+    def _want(self, doc_id: int, kind: Kind = Kind.PAGE) -> None:
+        """Have a URL fetched, unless it is about to be."""
+        row = self._connection.execute(BATCHES["url_state"], (doc_id,)).fetchone()
+        host_id, state, outcome = row
+        self._wanted += 1
+        if state in (State.PENDING, State.LEASED):
+            return
+        query = "want_excluded_url" if state == State.EXCLUDED else "want_url"
+        self._connection.execute(BATCHES[query], (int(kind), doc_id))
+        self._tally.move(host_id, state, State.PENDING)
+        if state == State.EXCLUDED:
+            self._tally.judge(outcome, None)
+
+    # ------------------------------------------------------------------- requests go out
+
+    def leased(self, batch: Sequence[Due]) -> list[Due]:
+        """Note that requests go out (S3.54); return how each is to be made."""
+        items = self._items(due.doc_id for due in batch)
+        return [self._with_manner(due, items.get(due.doc_id, ())) for due in batch]
+
+    def _with_manner(self, due: Due, items: Sequence[Item]) -> Due:
+        kept_as = []
+        first: tuple[SiteFacts, MemberFacts] | None = None
+        for item in items:
+            site, member = self._site(item.set_id), self._member(item)
+            if site is None or member is None:
+                continue
+            first = first or (site, member)
+            md5 = self._connection.execute(BATCHES["md5_of"], (item.doc_id,)).fetchone()[0]
+            kept_as.append((site.id, md5.hex()))
+            values = (self._now, item.batch_id, item.set_id, item.doc_id)
+            if item.began_at is None:
+                self._connection.execute(BATCHES["crawling_member"], values)
+            self._connection.execute(BATCHES["begin_item"], values)
+        if first is None:
+            return due
+        site, member = first
+        properties = self._properties_of(site.site_id)
+        manner = Manner(
+            headers=headers_of(properties, self._memo.uses),
+            timeout_ms=int(member.http_timeout or site.http_timeout),
+            delay_ms=int(member.request_delay or site.request_delay),
+            kept_as=tuple(kept_as),
+            keeps_headers=properties.get("STORE_HTTP_HEADERS", "1") != "0",
+            keeps_request=properties.get("STORE_HTTP_REQUEST", "1") != "0",
+        )
+        return msgspec.structs.replace(due, manner=manner)
+
+    # --------------------------------------------------------------- what visits brought
+
+    def apply(self, verdicts: Sequence[Verdict], stale: Iterable[int]) -> int:
+        """Let visits count for the members that wanted them; return how many more are wanted."""
+        gone = frozenset(stale)
+        live = [each for each in verdicts if each.findings.doc_id not in gone]
+        items = self._items(each.findings.doc_id for each in live)
+        for verdict in live:
+            for item in items.get(verdict.findings.doc_id, ()):
+                if verdict.state is not State.PENDING:
+                    self._judge(item, verdict.findings)
+        self._finish()
+        return self._wanted
+
+    def _judge(self, item: Item, findings: Findings) -> None:
+        site = self._site(item.set_id)
+        if site is None:
+            # Cleaned up or deleted meanwhile.
+            self._end_item(item, ItemState.LEFT_OUT)
+        elif findings.redirect_to is not None and findings.outcome == Outcome.OK:
+            self._follow(item, site, findings)
+        else:
+            self._crawled(
+                item, site, findings, mask_of_outcome(Outcome(findings.outcome), findings.status)
+            )
+
+    def _follow(self, item: Item, site: SiteFacts, findings: Findings) -> None:
+        """Go on where a redirect leads, as often as the site allows."""
+        properties = self._properties_of(site.site_id)
+        by_page = findings.status < 300 or findings.status >= 400
+        if by_page and item.page_hops >= _number(properties, "HTML_REDIRECTS_MAX", _PAGE_REDIRECTS):
+            self._crawled(item, site, findings, _PAGE_REDIRECTS_BIT)
+            return
+        if not by_page and item.hops >= _number(properties, "HTTP_REDIRECTS_MAX", _HTTP_REDIRECTS):
+            self._crawled(item, site, findings, _HTTP_REDIRECTS_BIT)
+            return
+        doc_id = self._document(findings.redirect_to or "", findings.doc_id)
+        values = (doc_id, int(not by_page), int(by_page), *_key(item))
+        self._connection.execute(BATCHES["move_item"], values)
+        self._want(doc_id)
+
+    def _crawled(self, item: Item, site: SiteFacts, findings: Findings, mask: int) -> None:
+        """Remember what became of a member (S3.57-S3.62)."""
+        report = _report(findings)
+        unchanged = findings.status == NOT_MODIFIED_STATUS
+        if site.max_resource_size and findings.body_bytes > site.max_resource_size:
+            mask |= _SIZE_BIT
+        if not mask and not findings.body_bytes and not unchanged:
+            mask |= _EMPTY_BIT
+        before = self._connection.execute(
+            BATCHES["was_resource"], (item.set_id, item.doc_id)
+        ).fetchone()
+        if before is None:
+            self._end_item(item, ItemState.LEFT_OUT)
+            return
+        time = float(findings.milliseconds)
+        size = before[1] if unchanged else findings.body_bytes
+        values = {
+            "status": int(CrawlStatus.CRAWLED),
+            "state": int(URLState.ERROR if mask else URLState.ENABLED),
+            "content_type": before[3] if unchanged else findings.content_type,
+            "charset": report.charset,
+            "mask": mask,
+            "time": time,
+            "now": self._now,
+            "code": findings.status,
+            "size": size,
+            "raw_md5": report.raw_md5,
+            "inside": report.links_inside,
+            "outside": report.links_outside,
+            "last_modified": report.last_modified,
+            "etag": findings.etag or "",
+            "content_mask": int(size > 0 and not mask),
+            "changed": int(not unchanged),
+            "set_id": item.set_id,
+            "doc_id": item.doc_id,
+        }
+        self._connection.execute(BATCHES["crawled_member"], values)
+        is_resource = not mask and size > 0 and values["content_type"] in _HTML
+        was_resource = _was_resource(before)
+        new = 0 if mask else self._collect(item, site, report)
+        self._count(
+            site,
+            resources=int(is_resource) - int(was_resource),
+            new_urls=new,
+            collected=new,
+            errors=int(bool(mask)) - int(bool(before[2])),
+            mask=mask,
+            size=size - before[1],
+            speed=1000.0 * findings.body_bytes / time if time and findings.body_bytes else 0.0,
+        )
+        self._end_item(item, ItemState.LEFT_OUT if mask else ItemState.CRAWLED)
+
+    def _count(self, site: SiteFacts, **changes: float) -> None:
+        values = {"site_id": site.site_id, "now": self._now, **changes}
+        self._connection.execute(BATCHES["count_site"], values)
+        # Its counters are read again when they are needed.
+        self._sites.pop(site.set_id, None)
+
+    def _end_item(self, item: Item, state: ItemState) -> None:
+        self._connection.execute(BATCHES["end_item"], (int(state), *_key(item)))
+        if self._connection.execute(BATCHES["is_batch_open"], (item.batch_id,)).fetchone() is None:
+            values = (int(BatchState.FINISHED), self._now, "", item.batch_id)
+            self._connection.execute(BATCHES["end_batch"], values)
+
+    # ------------------------------------------------------------------- found on pages
+
+    def _collect(self, item: Item, site: SiteFacts, report: PageReport) -> int:
+        """Tell the site of the URLs found on a page, if it wants them (S3.67-S3.69)."""
+        member = self._member(item)
+        if member is None or member.type == URLType.SINGLE:
+            return 0
+        keys = {md5_of(url): url for url in report.links}
+        media = {md5_of(url): url for url in report.media}
+        fresh = self._memo.unknown(item.set_id, keys.keys() | media.keys())
+        if not fresh:
+            return 0
+        filters = self._filters_of(site.site_id)
+        wanted = [
+            (md5, url)
+            for md5, url in {**media, **keys}.items()
+            if md5 in fresh
+            and passes(
+                url,
+                filters,
+                FilterStage.COLLECT_URLS,
+                FilterMode.MEDIA if md5 in media else FilterMode.URL,
+            )
+        ]
+        limit = site.max_urls_from_page or member.max_urls_from_page
+        if limit:
+            wanted = wanted[:limit]
+        self._memo.learn(item.set_id, fresh)
+        return self._enter(item, site, member, wanted)
+
+    def _enter(
+        self,
+        item: Item,
+        site: SiteFacts,
+        member: MemberFacts,
+        wanted: Sequence[tuple[bytes, str]],
+    ) -> int:
+        if not wanted:
+            return 0
+        doc_ids = self._documents(wanted, item.doc_id)
+        known = {
+            row[0]: row
+            for row in self._connection.execute(
+                BATCHES["known_members"], (item.set_id, json_list(doc_ids))
+            )
+        }
+        renewed = self._renew(item.set_id, site, known.values())
+        fresh = [doc_id for doc_id in doc_ids if doc_id not in known]
+        if site.max_urls:
+            (count,) = self._connection.execute(
+                BATCHES["members_of_site"], (item.set_id,)
+            ).fetchone()
+            fresh = fresh[: max(0, site.max_urls - count)]
+        (md5,) = self._connection.execute(BATCHES["md5_of"], (item.doc_id,)).fetchone()
+        rows = [
+            (
+                item.set_id, doc_id, site.url_type, member.priority, member.depth + 1,
+                site.request_delay, site.http_timeout, md5.hex(), self._now, self._now,
+            )
+            for doc_id in fresh
+        ]  # fmt: skip
+        self._connection.executemany(BATCHES["insert_member"], rows)
+        return len(fresh) + renewed
+
+    def _renew(
+        self, set_id: int, site: SiteFacts, known: Iterable[tuple[int, int, float | None]]
+    ) -> int:
+        """Have known URLs crawled again that were found again, if their time has come."""
+        if not site.recrawl_period:
+            return 0
+        latest = self._now - 60.0 * site.recrawl_period
+        renewed = 0
+        for doc_id, _, udate in known:
+            if udate is not None and udate < latest:
+                values = (set_id, doc_id)
+                renewed += self._connection.execute(BATCHES["renew_member"], values).rowcount
+        return renewed
+
+    def _documents(self, wanted: Sequence[tuple[bytes, str]], parent: int) -> list[int]:
+        """Return the documents of URLs, which become known if they are not."""
+        md5s = [md5 for md5, _ in wanted]
+        known = known_urls(self._connection, md5s)
+        unknown = [
+            (Found(url, md5, host_of(url), 1, int(Kind.PAGE), int(State.EXCLUDED)), parent)
+            for md5, url in wanted
+            if md5 not in known
+        ]
+        if unknown:
+            discover(self._connection, self._memory, self._tally, unknown, self._now)
+            known = known_urls(self._connection, md5s)
+        return [known[md5][0] for md5 in md5s if md5 in known]
+
+    def _document(self, url: str, parent: int) -> int:
+        return self._documents([(md5_of(url), url)], parent)[0]
+
+    # --------------------------------------------------------------------- batches end
+
+    def expire(self) -> list[int]:
+        """Give up batches whose time is over; return which."""
+        rows = self._connection.execute(BATCHES["overdue_batches"], (self._now,)).fetchall()
+        self.give_up([row[0] for row in rows], "its time was over")
+        return [row[0] for row in rows]
+
+    def give_up(self, batch_ids: Sequence[int], why: str) -> None:
+        """End batches: what is selected is new again."""
+        for batch_id in batch_ids:
+            items = self._connection.execute(BATCHES["open_items_of"], (batch_id,)).fetchall()
+            for set_id, doc_id, _ in items:
+                self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
+                values = (int(ItemState.LEFT_OUT), batch_id, set_id, doc_id)
+                self._connection.execute(BATCHES["end_item"], values)
+            end = (int(BatchState.FAILED), self._now, why, batch_id)
+            self._connection.execute(BATCHES["end_batch"], end)
+
+    # -------------------------------------------------------------------------- looks
+
+    def _items(self, doc_ids: Iterable[int]) -> dict[int, list[Item]]:
+        items: dict[int, list[Item]] = {}
+        for row in self._connection.execute(BATCHES["open_items"], (json_list(doc_ids),)):
+            items.setdefault(row[3], []).append(Item(*row))
+        return items
+
+    def _site(self, set_id: int) -> SiteFacts | None:
+        if set_id not in self._sites:
+            row = self._connection.execute(BATCHES["site_facts"], (set_id,)).fetchone()
+            self._sites[set_id] = None if row is None else SiteFacts(*row)
+        return self._sites[set_id]
+
+    def _member(self, item: Item) -> MemberFacts | None:
+        row = self._connection.execute(BATCHES["member_of"], (item.set_id, item.doc_id)).fetchone()
+        return None if row is None else MemberFacts(*row)
+
+    def _properties_of(self, site_id: int) -> Mapping[str, str]:
+        if site_id not in self._properties:
+            rows = self._connection.execute(BATCHES["properties"], (site_id,))
+            self._properties[site_id] = dict(rows.fetchall())
+        return self._properties[site_id]
+
+    def _filters_of(self, site_id: int) -> Sequence[Filter]:
+        if site_id not in self._filters:
+            rows = self._connection.execute(BATCHES["filters"], (site_id,))
+            self._filters[site_id] = [
+                Filter(
+                    pattern=pattern,
+                    subject=subject,
+                    op_code=FilterOperation(code),
+                    stage=FilterStage(stage),
+                    action=action,
+                    mode=FilterMode(mode),
+                )
+                for pattern, subject, code, stage, action, _, mode in rows
+            ]
+        return self._filters[site_id]
+
+    def _finish(self) -> None:
+        self._tally.write(self._connection, self._memory.new_turn(), self._now)
+
+
+def _key(item: Item) -> tuple[int, int, int]:
+    return item.batch_id, item.set_id, item.doc_id
+
+
+def _was_resource(before: tuple[int, int, int, str, int, int]) -> bool:
+    status, size, mask, content_type, crawled, _ = before
+    return (
+        status >= CrawlStatus.CRAWLED
+        and size > 0
+        and not mask
+        and crawled > 0
+        and content_type in _HTML
+    )
+
+
+def _report(findings: Findings) -> PageReport:
+    for record in findings.records:
+        try:
+            return msgspec.json.decode(record, type=PageReport)
+        except msgspec.DecodeError:
+            continue
+    return PageReport()
+
+
+def _number(properties: Mapping[str, str], name: str, default: int) -> int:
+    text = properties.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 6 else default
+
+
+def headers_of(
+    properties: Mapping[str, str], uses: dict[tuple[str, str], int]
+) -> tuple[tuple[str, str], ...]:
+    """Return the request headers of a site: HTTP_HEADERS, HTTP_COOKIE and its log-in.
+
+    Of several values each is used in turn. What cannot be read was refused when it was set.
+    """
+    headers: dict[str, str] = {}
+    with contextlib.suppress(ObjectError):
+        headers = dict(next_values(parse_headers(properties.get("HTTP_HEADERS", "")), uses))
+    with contextlib.suppress(ObjectError):
+        cookies = parse_cookies(properties.get("HTTP_COOKIE", ""))
+        if cookies:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
+    name = properties.get("HTTP_AUTH_NAME", "")
+    if name:
+        pair = f"{name}:{properties.get('HTTP_AUTH_PWD', '')}"
+        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    return tuple(headers.items())

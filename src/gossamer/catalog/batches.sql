@@ -1,0 +1,215 @@
+-- The statements of batches: what the engine of the service writes. Each has a name and a description.
+
+-- name: insert_batch
+-- A batch is accepted.
+INSERT INTO batch (kind, items, made_at, until) VALUES (?, ?, ?, ?);
+
+-- name: insert_item
+-- A URL is part of a batch.
+INSERT INTO batch_item (batch_id, set_id, doc_id, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: site_facts
+-- What crawling needs to know of a site, by its set of URLs.
+SELECT site_id, id, set_id, state, max_errors, errors, max_resources, resources, max_urls,
+    max_urls_from_page, max_resource_size, url_type, request_delay, http_timeout, recrawl_period
+FROM service_site WHERE set_id = ?;
+
+-- name: site_by_id
+-- The set of URLs of a site.
+SELECT set_id FROM service_site WHERE id = ?;
+
+-- name: properties
+-- The properties of a site.
+SELECT name, value FROM service_property WHERE site_id = ? AND url_md5 = '';
+
+-- name: filters
+-- The filters of a site that are switched on.
+SELECT pattern, subject, operation_code, stage, action, type, mode FROM service_filter
+WHERE site_id = ? AND state = 1;
+
+-- name: suspend_site
+-- A site has reached a limit (S3.50).
+UPDATE service_site SET error_mask = error_mask | ?, errors = errors + 1, tcdate = ?, state = 3
+WHERE site_id = ?;
+
+-- name: member_of
+-- What a URL is to a site.
+SELECT status, state, request_delay, http_timeout, depth, priority, max_urls_from_page, udate,
+    mrate, mrate_counter, total_time, type
+FROM member WHERE set_id = ? AND doc_id = ?;
+
+-- name: select_member
+-- A member is selected for crawling, and its faults of earlier runs are forgotten (S3.47).
+UPDATE member SET status = 2, batch_id = ?, error_mask = 0, tcdate = ?
+WHERE set_id = ? AND doc_id = ?;
+
+-- name: release_member
+-- A member that was selected is as it was.
+UPDATE member SET status = 1, batch_id = 0 WHERE set_id = ? AND doc_id = ? AND status IN (2, 3);
+
+-- name: crawling_member
+-- A request for a member goes out (S3.54).
+UPDATE member SET status = 3, crawled = crawled + 1, tcdate = ?, batch_id = ?
+WHERE set_id = ? AND doc_id = ?;
+
+-- name: open_items
+-- Which members some documents are fetched for.
+SELECT batch_id, set_id, doc_id, at, hops, page_hops, began_at FROM batch_item
+WHERE state = 0 AND at IN (SELECT value FROM json_each(?));
+
+-- name: begin_item
+-- A request for an item goes out for the first time.
+UPDATE batch_item SET began_at = coalesce(began_at, ?)
+WHERE batch_id = ? AND set_id = ? AND doc_id = ?;
+
+-- name: move_item
+-- An item goes on where a redirect leads.
+UPDATE batch_item SET at = ?, hops = hops + ?, page_hops = page_hops + ?
+WHERE batch_id = ? AND set_id = ? AND doc_id = ?;
+
+-- name: end_item
+-- An item is over.
+UPDATE batch_item SET state = ? WHERE batch_id = ? AND set_id = ? AND doc_id = ?;
+
+-- name: crawled_member
+-- A member was crawled (S3.60).
+UPDATE member SET status = :status, state = :state, content_type = :content_type,
+    charset = :charset, error_mask = :mask, crawling_time = :time, total_time = total_time + :time,
+    udate = :now, http_code = :code, size = :size, raw_content_md5 = :raw_md5, links_i = :inside,
+    links_e = :outside, last_modified = :last_modified, etag = :etag, content_mask = :content_mask,
+    mrate = (mrate * mrate_counter + :changed) / (mrate_counter + 1),
+    mrate_counter = mrate_counter + 1
+WHERE set_id = :set_id AND doc_id = :doc_id;
+
+-- name: count_site
+-- The counters of a site move.
+UPDATE service_site SET resources = resources + :resources, new_urls = new_urls + :new_urls,
+    collected_urls = collected_urls + :collected, errors = errors + :errors,
+    error_mask = error_mask | :mask, size = size + :size, tcdate = :now,
+    avg_speed = CASE WHEN :speed > 0
+        THEN (avg_speed * avg_speed_counter + :speed) / (avg_speed_counter + 1) ELSE avg_speed END,
+    avg_speed_counter = avg_speed_counter + (:speed > 0)
+WHERE site_id = :site_id;
+
+-- name: was_resource
+-- What a member counted for before.
+SELECT status, size, error_mask, content_type, crawled, http_code FROM member
+WHERE set_id = ? AND doc_id = ?;
+
+-- name: known_members
+-- Which documents a site knows already.
+SELECT doc_id, status, udate FROM member
+WHERE set_id = ? AND doc_id IN (SELECT value FROM json_each(?));
+
+-- name: insert_member
+-- A site learns of a URL (S3.68).
+INSERT INTO member (set_id, doc_id, type, status, priority, depth, request_delay, http_timeout,
+    parent_md5, cdate, udate, freq)
+VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO NOTHING;
+
+-- name: renew_member
+-- A known URL is found again, and its time has come.
+UPDATE member SET status = 1 WHERE set_id = ? AND doc_id = ? AND status IN (4, 7);
+
+-- name: members_of_site
+-- How many URLs a site knows.
+SELECT count(*) FROM member WHERE set_id = ?;
+
+-- name: is_batch_open
+-- Whether a batch has work left.
+SELECT 1 FROM batch_item WHERE batch_id = ? AND state = 0 LIMIT 1;
+
+-- name: end_batch
+-- A batch is over.
+UPDATE batch SET state = ?, ended_at = ?, detail = ? WHERE batch_id = ? AND state = 0;
+
+-- name: batch_state
+-- Where a batch stands.
+SELECT state FROM batch WHERE batch_id = ?;
+
+-- name: overdue_batches
+-- Batches whose time is over.
+SELECT batch_id FROM batch WHERE state = 0 AND until <= ?;
+
+-- name: open_items_of
+-- The items of a batch that are not over.
+SELECT set_id, doc_id, at FROM batch_item WHERE batch_id = ? AND state = 0;
+
+-- name: items_of
+-- The items of a batch, with what became of them.
+SELECT service_site.id, lower(hex(url.md5)), url.url, batch_item.state, member.status,
+    member.error_mask, member.size
+FROM batch_item
+JOIN url ON url.doc_id = batch_item.doc_id
+JOIN service_site ON service_site.set_id = batch_item.set_id
+LEFT JOIN member ON member.set_id = batch_item.set_id AND member.doc_id = batch_item.doc_id
+WHERE batch_item.batch_id = ? ORDER BY batch_item.doc_id;
+
+-- name: forget_batches
+-- Batches that ended long ago are forgotten.
+DELETE FROM batch WHERE state <> 0 AND ended_at < ?;
+
+-- name: forget_items
+-- The items of forgotten batches go with them.
+DELETE FROM batch_item WHERE batch_id NOT IN (SELECT batch_id FROM batch);
+
+-- name: url_state
+-- Where a URL stands.
+SELECT host_id, state, outcome FROM url WHERE doc_id = ?;
+
+-- name: md5_of
+-- The identity of a URL.
+SELECT md5 FROM url WHERE doc_id = ?;
+
+-- name: want_url
+-- A URL that was settled is fetched again.
+UPDATE url SET state = 0, due_at = 0, tries = 0, next_fetch_at = NULL, kind = ? WHERE doc_id = ?;
+
+-- name: want_excluded_url
+-- A URL that was known only, or kept out, is fetched.
+UPDATE url SET state = 0, outcome = NULL, detail = NULL, due_at = 0, tries = 0,
+    next_fetch_at = NULL, kind = ?
+WHERE doc_id = ?;
+
+-- name: sites_with_new
+-- Active sites that take part in crawling and have new URLs, in their order.
+SELECT set_id FROM service_site
+WHERE state = 1 AND recrawl_lock_until IS NULL
+    AND coalesce((SELECT CAST(value AS INTEGER) & 1 FROM service_property
+        WHERE service_property.site_id = service_site.site_id AND name = 'MODES_FLAG'
+            AND url_md5 = ''), 1)
+    AND EXISTS (SELECT 1 FROM member
+        WHERE member.set_id = service_site.set_id AND status = 1 AND state = 0)
+ORDER BY priority DESC, tcdate, site_id LIMIT ?;
+
+-- name: new_roots
+-- Root URLs of a site that are new.
+SELECT doc_id FROM member
+WHERE set_id = ? AND status = 1 AND parent_md5 = '' AND state = 0
+ORDER BY priority DESC, udate DESC LIMIT ?;
+
+-- name: new_members
+-- URLs of a site that are new and no roots, the most wanted first.
+SELECT doc_id FROM member
+WHERE set_id = ? AND status = 1 AND state = 0 AND parent_md5 <> ''
+ORDER BY priority DESC, depth, udate DESC LIMIT ?;
+
+-- name: touch_site
+-- A site has had its turn.
+UPDATE service_site SET tcdate = ? WHERE set_id = ?;
+
+-- name: open_batches
+-- How many batches of a kind are open.
+SELECT count(*) FROM batch WHERE state = 0 AND kind = ?;
+
+-- name: stuck_members
+-- Members that somebody selected long ago and never finished.
+SELECT set_id, doc_id FROM member WHERE status IN (2, 3, 5, 6) AND tcdate < ? LIMIT ?;
+
+-- name: return_member
+-- A member is new again.
+UPDATE member SET status = CASE WHEN status IN (5, 6) THEN 4 ELSE 1 END, batch_id = 0
+WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 5, 6)
+    AND NOT EXISTS (SELECT 1 FROM batch_item JOIN batch USING (batch_id)
+        WHERE batch.state = 0 AND batch_item.state = 0 AND batch_item.set_id = member.set_id
+            AND batch_item.doc_id = member.doc_id);

@@ -1,0 +1,142 @@
+"""The catalog of the crawling service: members of sites become due in batches, visits end them."""
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from gossamer.catalog.batches import BATCHES, BatchCommit, BatchState, ItemRow, Memo
+from gossamer.catalog.catalog import Committed, Gate, Verdict
+from gossamer.catalog.connection import Database
+from gossamer.catalog.memory import Memory
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.tally import Tally
+from gossamer.config.catalog import CatalogSettings
+from gossamer.messages import Due
+
+
+class ServiceCatalog(SqliteCatalog):
+    """What is known, with what it is to the sites of the service."""
+
+    def __init__(
+        self, database: Database, settings: CatalogSettings, *, shared: bool = False
+    ) -> None:
+        super().__init__(database, settings, shared=shared)
+        self._memo = Memo()
+
+    @property
+    def database(self) -> Database:
+        """The database, for what only reads."""
+        return self._database
+
+    @contextmanager
+    def changing(self, what: str, now: float) -> Iterator[tuple[sqlite3.Connection, Memory, Tally]]:
+        """Give what one transaction needs: all of it happens, or nothing."""
+        with self._counting(what, now) as context:
+            yield context
+
+    # Batches.
+
+    def accept_batch(
+        self, kind: int, items: Sequence[tuple[int, int]], now: float, seconds: float
+    ) -> tuple[int, list[tuple[int, int]]]:
+        """Begin a batch of members, each by set and document; return its number and its items.
+
+        It may take so many seconds; what is not crawled then is new again.
+        """
+        with self._writing("accept a batch") as (connection, memory):
+            commit = BatchCommit(connection, memory, self._memo, now)
+            return commit.accept(kind, items, now + seconds)
+
+    def make_batch(
+        self, kind: int, size: int, now: float, seconds: float, max_batches: int
+    ) -> tuple[int, list[tuple[int, int]]]:
+        """Select new URLs and begin a batch of them, unless enough batches are open."""
+        with self._writing("make a batch") as (connection, memory):
+            (count,) = connection.execute(BATCHES["open_batches"], (kind,)).fetchone()
+            if count >= max_batches:
+                return 0, []
+            commit = BatchCommit(connection, memory, self._memo, now)
+            return commit.make(kind, size, now + seconds)
+
+    def return_stuck(self, now: float, older_than_seconds: float, limit: int) -> int:
+        """Have members crawled again that nobody has spoken of for so long; return how many."""
+        with self._writing("return URLs") as (connection, memory):
+            commit = BatchCommit(connection, memory, self._memo, now)
+            return commit.return_stuck(now - older_than_seconds, limit)
+
+    def expire_batches(self, now: float) -> list[int]:
+        """Give up batches whose time is over; return which."""
+        with self._writing("give up batches") as (connection, memory):
+            return BatchCommit(connection, memory, self._memo, now).expire()
+
+    def give_up_batch(self, batch_id: int, now: float, why: str) -> None:
+        """End a batch, if it is open: what is left of it is new again."""
+        with self._writing("give up a batch") as (connection, memory):
+            BatchCommit(connection, memory, self._memo, now).give_up([batch_id], why)
+
+    def open_batches(self, kind: int) -> int:
+        """Return how many batches of a kind are open."""
+        with self._database.doing("count batches") as connection:
+            return int(connection.execute(BATCHES["open_batches"], (kind,)).fetchone()[0])
+
+    def batch_state(self, batch_id: int) -> BatchState | None:
+        """Return where a batch stands; None for one that is forgotten."""
+        with self._database.doing("look at a batch") as connection:
+            row = connection.execute(BATCHES["batch_state"], (batch_id,)).fetchone()
+        return None if row is None else BatchState(row[0])
+
+    def batch_items(self, batch_id: int) -> list[ItemRow]:
+        """Return the items of a batch with what became of them."""
+        with self._database.doing("look at a batch") as connection:
+            rows = connection.execute(BATCHES["items_of"], (batch_id,)).fetchall()
+        return [ItemRow(*row) for row in rows]
+
+    def forget_batches(self, before: float) -> None:
+        """Forget batches that ended before a moment."""
+        with self._writing("forget batches") as (connection, _):
+            connection.execute(BATCHES["forget_batches"], (before,))
+            connection.execute(BATCHES["forget_items"])
+
+    # What the engine asks.
+
+    def _lease(
+        self,
+        connection: sqlite3.Connection,
+        memory: Memory,
+        count: int,
+        per_host: int,
+        now: float,
+        reject_hosts: Collection[str],
+    ) -> list[Due]:
+        batch = super()._lease(connection, memory, count, per_host, now, reject_hosts)
+        return BatchCommit(connection, memory, self._memo, now).leased(batch) if batch else batch
+
+    def _apply(
+        self,
+        connection: sqlite3.Connection,
+        memory: Memory,
+        verdicts: Sequence[Verdict],
+        now: float,
+        gate: Gate | None,
+    ) -> Committed:
+        # What is wanted next is decided here: where a redirect leads nobody else goes.
+        plain = [
+            replace(verdict, findings=replace(verdict.findings, records=(), found=()))
+            if verdict.findings.records or verdict.findings.found
+            else verdict
+            for verdict in verdicts
+        ]
+        committed = super()._apply(connection, memory, plain, now, gate)
+        wanted = BatchCommit(connection, memory, self._memo, now).apply(verdicts, committed.stale)
+        return replace(committed, new_urls=committed.new_urls + wanted)
+
+    @contextmanager
+    def _writing(self, what: str) -> Iterator[tuple[sqlite3.Connection, Memory]]:
+        try:
+            with super()._writing(what) as context:
+                yield context
+        except BaseException:
+            self._memo.forget()
+            raise

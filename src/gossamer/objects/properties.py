@@ -1,0 +1,254 @@
+"""The properties of a site: which are supported, and what those that steer crawling mean."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.objects.enumerations import ModesFlag
+from gossamer.objects.patterns import PatternError, check_pattern, replaced
+from gossamer.objects.problems import ObjectError, UnsupportedError
+from gossamer.objects.site import Property
+from gossamer.url.canonical import canonicalize
+from gossamer.wording import shortened
+
+OWN_PREFIX: Final = "USER_"
+"""Names that clients may give to properties of their own; the service keeps them and no more."""
+
+SUPPORTED: Final = frozenset(
+    {
+        "AGING_URL_CRITERION",
+        "ALLOWED_CTYPES",
+        "AUTO_REMOVE_ORDER",
+        "AUTO_REMOVE_RESOURCES",
+        "AUTO_REMOVE_WHERE",
+        "AUTO_REMOVE_WHERE_ACTIVE",
+        "COLLECT_URLS_LIMITS",
+        "CONNECTION_TIMEOUT",
+        "CONTENT_HASH",
+        "CONTENT_TYPE_MAP",
+        "COUNTER_CRIT_CLURLS",
+        "COUNTER_CRIT_CONTENTS",
+        "COUNTER_CRIT_DURLS",
+        "COUNTER_CRIT_ERRORS",
+        "COUNTER_CRIT_NURLS",
+        "COUNTER_CRIT_RESOURCES",
+        "DETECT_MODIFIED",
+        "HTML_REDIRECTS_MAX",
+        "HTTP_AUTH_NAME",
+        "HTTP_AUTH_PWD",
+        "HTTP_CODE_STATUS_UPDATE",
+        "HTTP_COOKIE",
+        "HTTP_FREQ_LIMITS",
+        "HTTP_HEADERS",
+        "HTTP_PROXY_HOST",
+        "HTTP_PROXY_PORT",
+        "HTTP_REDIRECTS_MAX",
+        "INCREMENTAL_CRAWLING",
+        "MIME_TYPE_STORE_ON_DISK",
+        "MODES_FLAG",
+        "PDATE_SOURCES_MASK",
+        "PROCESSOR_NAME",
+        "PROCESS_CTYPES",
+        "PROCESS_WHERE_SITES",
+        "PROCESS_WHERE_URLS",
+        "PROTOCOLS",
+        "RECRAWL_DELETE",
+        "RECRAWL_DELETE_WHERE",
+        "RECRAWL_NO_ROOT_URLS",
+        "RECRAWL_PERIOD_MAX",
+        "RECRAWL_PERIOD_MIN",
+        "RECRAWL_PERIOD_MODE",
+        "RECRAWL_PERIOD_STEP",
+        "RECRAWL_WHERE",
+        "ROBOTS_COLLECT",
+        "ROBOTS_MODE",
+        "RSS_FEED_ZERO_ITEM",
+        "STATS_FREQ_ENABLED",
+        "STATS_LOG_ENABLED",
+        "STORE_COOKIES",
+        "STORE_HTTP_HEADERS",
+        "STORE_HTTP_REQUEST",
+        "UPDATE_NOT_INSERT_ROOT_URLS",
+        "URLS_FIELDS_INIT",
+        "URL_LIMITS",
+        "URL_NORMALIZE",
+        "URL_NORMALIZE_MASK",
+        "USER_PROXY",
+        "template",
+    }
+)
+_NO_BROWSER: Final = "pages are fetched without a browser"
+_ONE_WAY: Final = "the crawler does this in one way, for all sites"
+# Known from the origin; a site that asks for one of them is told so, and not crawled differently.
+UNSUPPORTED: Final = {
+    "COLLECT_POST_DATA": "forms are never sent",
+    "COLLECT_URLS_XPATH_LIST": "URLs are collected from all places of a page; use filters",
+    "DEFAULT_METRIC": "templates compete by their filled tags; use select in template",
+    "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": _NO_BROWSER,
+    "EXTERNAL_URL": "URLs are not rewritten through other services; use URL_NORMALIZE",
+    "FETCHER_MACRO": _NO_BROWSER,
+    "FETCHER_POST": "forms are never sent",
+    "FETCHER_TYPE": _NO_BROWSER,
+    "HOST_ALIVE_CHECK": "the first request to a host is its check",
+    "HOST_ALIVE_CHECK_PROXY": "the first request through a proxy is its check",
+    "HTML_RECOVER": "pages are always parsed as browsers do",
+    "HTTP_REDIRECT_LINK": "an article's link is the URL that it was fetched from",
+    "HTTP_REDIRECT_RESOLVER": "targets of redirects are discoveries like any other",
+    "LINK_RESOLVE": "targets of redirects are discoveries like any other",
+    "LOGGER": _ONE_WAY,
+    "MEDIA_LIMITS": "media are not measured",
+    "MIME_TYPE_AUTO_DETECT": "types are always detected as browsers do",
+    "PDATE_DAY_MONTH_ORDER": _ONE_WAY,
+    "PDATE_SOURCES_MASK_OVERWRITE": _ONE_WAY,
+    "PDATE_TIMEZONES": "dates are kept in UTC",
+    "PROCESSOR_NAME_REPLACE": "use PROCESSOR_NAME",
+    "PROCESSOR_PROPERTIES": "use template",
+    "RECRAWL_OPTIMIZE": "the catalog keeps itself in order",
+    "RECRAWL_URL_AGE_EXPRESSION": "use RECRAWL_WHERE",
+    "REFERER_SELF_URL": "no Referer is sent; use HTTP_HEADERS",
+    "REPLACE": "use rules of template",
+    "ROBOTS_CACHE": "robots.txt is kept for all sites by the settings of the crawler",
+    "RSS_FEEDPARSER_MODE": _ONE_WAY,
+    "SCRAPER_LANG_DETECT": _ONE_WAY,
+    "SCRAPER_METRICS": "templates compete by their filled tags; use select in template",
+    "SOCIAL_RATE": "no other services are asked",
+    "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER": "values are never run as SQL",
+    "SQL_EXPRESSION_FIELDS_UPDATE_PROCESSOR": "values are never run as SQL",
+    "TAGS_MAPPING": "use the tag names in template",
+    "TAGS_TYPES": "use type in the rules of template",
+    "TEMPLATE_SOURCE": "use template",
+    "TIMEZONE": "dates are kept in UTC",
+    "URLS_SCHEMA": "add the URLs with URL_NEW",
+    "URL_CHAIN": "each page is a content of its own",
+    "URL_NORMALIZE_MASK_PROCESSOR": "use URL_NORMALIZE",
+    "URL_TEMPLATE_REALTIME": "URLs are not rewritten; use URL_NORMALIZE",
+    "URL_TEMPLATE_REALTIME_URLENCODE": "URLs are not rewritten; use URL_NORMALIZE",
+    "URL_TEMPLATE_REGULAR": "URLs are not rewritten; use URL_NORMALIZE",
+    "URL_TEMPLATE_REGULAR_URLENCODE": "URLs are not rewritten; use URL_NORMALIZE",
+}
+_UNSUPPORTED_PREFIXES: Final = {
+    "HTTP_POST_FORM_": "forms are never sent",
+    "RECRAWL_URL_UPDATE": "use RECRAWL_WHERE",
+    "SCRAPER_TEXT_": _ONE_WAY,
+}
+_ALL_MODES: Final = ModesFlag.CRAWLING | ModesFlag.PROCESSING | ModesFlag.RECRAWL | ModesFlag.AGING
+
+
+def check_properties(properties: Iterable[Property]) -> None:
+    """Raise an ObjectError that names the first property that is not supported."""
+    for each in properties:
+        reason = reason_against(each.name)
+        if reason:
+            raise UnsupportedError("Property", shortened(each.name, 64), reason)
+
+
+def reason_against(name: str) -> str:
+    """Return why a property is not supported; empty if it is."""
+    if name in SUPPORTED or name.startswith(OWN_PREFIX):
+        return ""
+    if name in UNSUPPORTED:
+        return f"it is not supported: {UNSUPPORTED[name]}"
+    for prefix, reason in _UNSUPPORTED_PREFIXES.items():
+        if name.startswith(prefix):
+            return f"it is not supported: {reason}"
+    return f"there is no such property; names of your own start with {OWN_PREFIX}"
+
+
+def value_of(
+    properties: Sequence[Property], name: str, default: str = "", url_md5: str = ""
+) -> str:
+    """Return the value of a property: that of the URL if it has one, else that of the site."""
+    found = default
+    for each in properties:
+        if each.name != name or each.url_md5 not in ("", url_md5):
+            continue
+        if each.url_md5:
+            return each.value
+        found = each.value
+    return found
+
+
+def values_of(properties: Sequence[Property], name: str) -> list[str]:
+    """Return all values of a property: it may be there several times, each a list with commas."""
+    texts = (each.value for each in properties if each.name == name)
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
+def is_on(properties: Sequence[Property], name: str, default: bool = False) -> bool:
+    """Whether a switch is there and is not 0."""
+    return value_of(properties, name, "1" if default else "0").strip() not in ("", "0")
+
+
+def modes_of(properties: Sequence[Property]) -> ModesFlag:
+    """Return the periodic processes that a site takes part in; without MODES_FLAG, all."""
+    text = value_of(properties, "MODES_FLAG").strip()
+    if not text:
+        return _ALL_MODES
+    if not text.isdecimal() or len(text) > 9 or not text.isascii():
+        raise ObjectError("Property", "MODES_FLAG", "a sum of 1, 2, 8 and 16 is expected")
+    return ModesFlag(int(text)) & _ALL_MODES
+
+
+class NormalizeRule(Struct, frozen=True):
+    """URL_NORMALIZE: what is done to a URL before it is looked at."""
+
+    replacements: tuple[tuple[str, str], ...] = ()
+    drops_www: bool = False
+
+
+_DROP_WWW: Final = 1
+_MAX_RULES: Final = 100
+
+
+def normalize_rule(properties: Sequence[Property]) -> NormalizeRule:
+    """Return the rule of a site; ObjectError if it cannot be used.
+
+    The canonical form is always made, whatever the mask: it is the identity of a URL here.
+    """
+    text = value_of(properties, "URL_NORMALIZE").strip()
+    written = _read_rule(text) if text else _WrittenRule()
+    mask_text = value_of(properties, "URL_NORMALIZE_MASK").strip()
+    if mask_text and not (mask_text.isascii() and mask_text.isdecimal() and len(mask_text) < 5):
+        raise ObjectError("Property", "URL_NORMALIZE_MASK", "a sum of 1, 2 and 4 is expected")
+    mask = written.mask if written.mask is not None else int(mask_text or 4)
+    pairs = tuple(pair for rule in written.replace for pair in rule.items())
+    if len(pairs) > _MAX_RULES:
+        raise ObjectError("Property", "URL_NORMALIZE", f"at most {_MAX_RULES} rules are expected")
+    for pattern, _ in pairs:
+        try:
+            check_pattern(pattern)
+        except PatternError as error:
+            raise ObjectError("Property", "URL_NORMALIZE", error.expected) from None
+    return NormalizeRule(pairs, bool(mask & _DROP_WWW))
+
+
+def normalized_by(rule: NormalizeRule, url: str) -> str | None:
+    """Return what a rule makes of a URL, in canonical form; None if that is no URL."""
+    for pattern, replacement in rule.replacements:
+        try:
+            url = replaced(pattern, replacement, url)
+        except PatternError:
+            return None
+    canonical = canonicalize(url)
+    if canonical is None or not rule.drops_www:
+        return canonical
+    scheme, _, rest = canonical.partition("://")
+    return canonicalize(f"{scheme}://{rest.removeprefix('www.')}")
+
+
+class _WrittenRule(Struct, frozen=True, forbid_unknown_fields=True):
+    mask: int | None = None
+    replace: list[dict[str, str]] = []
+
+
+def _read_rule(text: str) -> _WrittenRule:
+    try:
+        return msgspec.json.decode(text, type=_WrittenRule, strict=False)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise ObjectError(
+            "Property",
+            "URL_NORMALIZE",
+            'JSON such as {"mask": 4, "replace": [{"pattern": "replacement"}]} is expected',
+        ) from None

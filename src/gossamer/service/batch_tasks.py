@@ -1,0 +1,208 @@
+"""BatchTasksManager: has periodic processes run when they are due, and real-time batches at once.
+
+Theory of operation. The manager itself never does anything that takes long. One runner thread has
+the periodic processes and gets one order at a time; several have batches. So administrators are
+answered while a batch runs, and a slow process delays the others of its kind only.
+"""
+
+from collections import deque
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.objects.enumerations import ResponseItemError
+from gossamer.service import counters
+from gossamer.service.envelope import Ask, Done, Problem, RefusedError, Task, Told
+from gossamer.service.managers import NOTHING
+from gossamer.service.nursery import ChildError, Nursery
+from gossamer.service.operations import OpenBatches, OpenPeriodics
+from gossamer.service.runners import (
+    PERIODICS,
+    RUNNERS,
+    BatchRunner,
+    Offer,
+    PeriodicRunner,
+    Ran,
+    Run,
+)
+from gossamer.service.schedule import Schedule
+from gossamer.service.threaded import EventKind, Order, OrderKind, Place, ThreadedObject
+from gossamer.service.transport import Frames, Kind, TransportItem, inproc
+from gossamer.service.variables import Seconds
+
+
+class Waiting(Struct, frozen=True):
+    """A batch, and who waits for it."""
+
+    sender: bytes
+    task: Task
+
+
+class BatchTasksManager(ThreadedObject):
+    """Drives crawling and processing."""
+
+    def __init__(
+        self,
+        place: Place,
+        open_periodics: OpenPeriodics | None,
+        open_batches: OpenBatches | None,
+    ) -> None:
+        super().__init__("BatchTasksManager", place)
+        self.counters |= counters.zeros()
+        self.join_administration()
+        self._server = self.add_server(
+            TransportItem("TASKS", Kind.SERVER, inproc(self.name), self._on_task)
+        )
+        self._runners = self.add_server(
+            TransportItem("RUNNERS", Kind.SERVER, inproc(RUNNERS), self._on_runner)
+        )
+        self._children = Nursery(f"{self.name}.children", self.place_of_child(""))
+        self.add_server(self._children.item)
+        self._open_periodics = open_periodics
+        self._open_batches = open_batches
+        self._schedule = Schedule()
+        self._running: str | None = None
+        """The periodic process that runs now."""
+        self._waiting: deque[Waiting] = deque()
+        self._free: deque[bytes] = deque()
+        self._busy: dict[bytes, Waiting] = {}
+
+    def prepare(self) -> None:
+        """Start the runners."""
+        if self._open_periodics is not None:
+            open_periodics = self._open_periodics
+            self._children.start(PERIODICS, lambda place: PeriodicRunner(place, open_periodics))
+        if self._open_batches is not None:
+            for number in range(self.settings.realtime.threads):
+                self._start_batch_runner(f"BatchRunner{number + 1}", self._open_batches)
+        self._hear_runners()
+
+    def _start_batch_runner(self, name: str, open_batches: OpenBatches) -> None:
+        self._children.start(name, lambda place: BatchRunner(name, place, open_batches))
+
+    def look_around(self) -> None:
+        """Look after the runners, give out batches, and have the next process run if it is due."""
+        while (told := self._children.next_event()) is not None:
+            name, event = told
+            if event.kind is EventKind.DIED:
+                self._on_death(name, event.text)
+        self._give_out()
+        now = self.clock.monotonic()
+        if self._running is None and not self.variables["SUSPENDED"]:
+            for name in self._schedule.due(now)[:1]:
+                self._schedule.started(name, now)
+                self._running = name
+                run = Run(name, self.clock.time())
+                self._runners.send([PERIODICS.encode(), msgspec.json.encode(run)])
+
+    def wait_seconds(self) -> float | None:
+        """Return the time until a process is due; while one runs, its message will wake us."""
+        if self._running is not None or self.variables["SUSPENDED"]:
+            return None
+        return self._schedule.wait_seconds(self.clock.monotonic())
+
+    def tell(self, ask: Ask) -> Told:
+        """Carry out an administrator's command; a new period counts at once."""
+        told = super().tell(ask)
+        now = self.clock.monotonic()
+        for name in self._schedule.periods:
+            self._schedule.set(name, self.variables[_variable(name)], now)
+        return told
+
+    def class_restarted(self, name: str) -> None:
+        """Have the runners connect anew, too."""
+        self._children.tell_all(Order(OrderKind.RESTARTED, name))
+
+    def finish(self) -> None:
+        """Wait for the runners to end what they do, and refuse what waits."""
+        for waiting in self._waiting:
+            self._refuse(waiting, Problem.LOST, "the service stops")
+        for name in reversed(self._children.names):
+            self._children.stop(name)
+        # What they did meanwhile is still counted, and answered.
+        self._hear_runners()
+
+    # Batches.
+
+    def _on_task(self, frames: Frames) -> None:
+        waiting = Waiting(frames[0], msgspec.json.decode(frames[-1], type=Task))
+        self.count("batches_realtime_total")
+        if self._open_batches is None:
+            self._refuse(waiting, Problem.NOT_ALLOWED, "this service takes no real-time batches")
+        elif self.variables["SUSPENDED"]:
+            self._refuse(waiting, Problem.SUSPENDED, f"{self.name} is suspended")
+        elif len(self._waiting) >= self.settings.realtime.max_waiting + len(self._free):
+            self._refuse(waiting, Problem.BUSY, f"{len(self._waiting)} batches wait; try later")
+        else:
+            self._waiting.append(waiting)
+            self._give_out()
+
+    def _give_out(self) -> None:
+        while self._waiting and self._free:
+            runner = self._free.popleft()
+            self._busy[runner] = self._waiting.popleft()
+            self._runners.send([runner, msgspec.json.encode(self._busy[runner].task)])
+        self.counters["batches_realtime_queue"] = len(self._waiting) + len(self._busy)
+
+    def _refuse(self, waiting: Waiting, problem: Problem, text: str) -> None:
+        self.count("batches_realtime_refused")
+        message = str(RefusedError(problem, text))
+        done = Done(waiting.task.id, ResponseItemError.EXECUTION, message, 0, NOTHING)
+        self._server.send([waiting.sender, msgspec.json.encode(done)])
+
+    # Runners.
+
+    def _hear_runners(self) -> None:
+        """Take all that they have said by now."""
+        while (frames := self._runners.receive()) is not None:
+            self._on_runner(frames)
+
+    def _on_runner(self, frames: Frames) -> None:
+        runner, kind, body = frames[0], frames[-2], frames[-1]
+        match kind:
+            case b"offer":
+                self._take_offer(msgspec.json.decode(body, type=Offer))
+            case b"ran":
+                self._note(msgspec.json.decode(body, type=Ran))
+            case b"free":
+                self._free.append(runner)
+            case b"done":
+                waiting = self._busy.pop(runner)
+                self._free.append(runner)
+                done = msgspec.json.decode(body, type=Done)
+                self.count("batches_realtime_fault", 1 if done.error_code else 0)
+                self._server.send([waiting.sender, body])
+
+    def _take_offer(self, offer: Offer) -> None:
+        now = self.clock.monotonic()
+        for name, period in offer.periods.items():
+            # A runner that was started again offers the same; what was set meanwhile stays.
+            if name not in self._schedule.periods:
+                self.variables.declare(_variable(name), Seconds, period)
+                self._schedule.set(name, period, now)
+
+    def _note(self, ran: Ran) -> None:
+        self._running = None
+        self.count("periodic_runs")
+        counters.add(self.counters, ran.counters)
+        if ran.fault:
+            self.count("periodic_faults")
+            self.journal.warning(f"{ran.name} failed: {ran.fault}")
+        self.journal.debug(f"{ran.name} took {ran.seconds:.3f} s")
+
+    def _on_death(self, name: str, text: str) -> None:
+        """Start a runner again, once; a second death is more than this class can bear."""
+        self.journal.warning(f"{name} died: {text}")
+        if self._children.restarts.get(name):
+            raise ChildError(f"{name} died again: {text}")
+        runner = name.encode()
+        if runner in self._busy:
+            self._refuse(self._busy.pop(runner), Problem.LOST, f"{name} died: {text}")
+        if name == PERIODICS:
+            self._running = None
+        self.count("runners_restarted")
+        self._children.restart(name, {})
+
+
+def _variable(name: str) -> str:
+    return f"{name}_PERIOD"

@@ -1,0 +1,93 @@
+"""The engine in a process of its own, beside the daemon: it ends with whoever started it."""
+
+import contextlib
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.config.settings import Settings
+from gossamer.crawl.stops import Stops
+from gossamer.errors import GossamerError
+
+_STOP_SECONDS = 20.0
+
+
+class Orders(Struct, frozen=True):
+    """Where to crawl, and how."""
+
+    directory: str
+    settings: Settings
+
+
+class EngineProcess:
+    """Keeps an engine running; what it was doing when it died is done again by the next."""
+
+    def __init__(self, directory: Path, settings: Settings) -> None:
+        self._orders = msgspec.json.encode(Orders(str(directory), settings)) + b"\n"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.starts = 0
+        """How often an engine was started."""
+
+    @property
+    def process_id(self) -> int | None:
+        """The number of the process, if there is one."""
+        return None if self._process is None else self._process.pid
+
+    def tend(self) -> None:
+        """Start the engine unless it runs."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        self.stop()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "gossamer.service.engine_process"], stdin=subprocess.PIPE
+        )
+        self.starts += 1
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(self._orders)
+            self._process.stdin.flush()
+
+    def stop(self) -> None:
+        """End the engine in good order."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def main() -> int:
+    """Run an engine until standard input ends."""
+    from gossamer.service.engine import run_engine  # noqa: PLC0415 - the handle does without
+
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return 1
+    orders = msgspec.json.decode(line, type=Orders)
+    stops = Stops()
+
+    def until_end() -> None:
+        sys.stdin.buffer.read()
+        stops.terminate()
+
+    threading.Thread(target=until_end, name="gossamer-parent", daemon=True).start()
+    try:
+        run_engine(Path(orders.directory), orders.settings, stops=stops)
+    except GossamerError as error:
+        print(f"gossamer: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""Opens the contents of a workspace, by the setting `content_storage_type`.
+
+W/raw/<site>/…     raw contents in files (types 0 and 1)
+W/db/              processed contents: <site>.db each (types 0 and 2), or one file of tables (1)
+W/archive/         raw contents in WARC files (type 2)
+W/db/pointers.db   which of them belong to which URL
+"""
+
+import itertools
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from gossamer.catalog.connection import open_for_writing
+from gossamer.clock import Clock
+from gossamer.config.store import StoreSettings
+from gossamer.messages import Pointer
+from gossamer.service.settings import ServiceSettings
+from gossamer.store.content_storage import StorageType, WarcContents, open_files
+from gossamer.store.contents import Contents
+from gossamer.store.key_value import KeyValueFiles
+from gossamer.store.warc import WarcStore
+
+_CACHE_BYTES: Final = 2 << 20
+_NUMBERS: Final = itertools.count(1)
+_MAKE: Final = (
+    "CREATE TABLE IF NOT EXISTS pointer (site TEXT NOT NULL, md5 TEXT NOT NULL, file TEXT NOT NULL,"
+    " offset INTEGER NOT NULL, length INTEGER NOT NULL, PRIMARY KEY (site, md5, file, offset)) "
+    "STRICT, WITHOUT ROWID"
+)
+
+
+class PointerFile:
+    """Where in the archive the raw contents of URLs are, kept in a file of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = open_for_writing(str(path), _CACHE_BYTES, shared=True)
+        with self._database.writing("open") as connection:
+            connection.execute(_MAKE)
+
+    def of(self, site_id: str, md5: str) -> Sequence[Pointer]:
+        """Return where the versions of a URL are."""
+        query = "SELECT file, offset, length FROM pointer WHERE site = ? AND md5 = ?"
+        with self._database.doing("look for contents") as connection:
+            return [Pointer(*row) for row in connection.execute(query, (site_id, md5))]
+
+    def add(self, site_id: str, md5: str, pointer: Pointer) -> None:
+        """Note a version; it is synced."""
+        query = "INSERT OR REPLACE INTO pointer VALUES (?, ?, ?, ?, ?)"
+        row = (site_id, md5, pointer.file, pointer.offset, pointer.length)
+        with self._database.writing("note a content") as connection:
+            connection.execute(query, row)
+
+    def hide(self, site_id: str, md5: str) -> bool:
+        """Forget the versions of a URL; return whether there were any."""
+        query = "DELETE FROM pointer WHERE site = ? AND md5 = ?"
+        with self._database.writing("forget contents") as connection:
+            return connection.execute(query, (site_id, md5)).rowcount > 0
+
+    def hide_site(self, site_id: str) -> None:
+        """Forget the versions of all URLs of a site."""
+        with self._database.writing("forget contents") as connection:
+            connection.execute("DELETE FROM pointer WHERE site = ?", (site_id,))
+
+    def bytes_of(self, site_id: str) -> int:
+        """Return the bytes of all versions of a site in the archive."""
+        query = "SELECT coalesce(sum(length), 0) FROM pointer WHERE site = ?"
+        with self._database.doing("count contents") as connection:
+            return int(connection.execute(query, (site_id,)).fetchone()[0])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+
+def open_contents(settings: ServiceSettings, closing: ExitStack, clock: Clock) -> Contents:
+    """Open the contents; `closing` lets go of them, in the right order."""
+    folder = settings.data_dir
+    storage = StorageType(settings.storage.content_storage_type)
+    if storage is not StorageType.WARC:
+        contents = open_files(storage, folder / "raw", folder / "db")
+        closing.callback(contents.close)
+        return contents
+    processed = KeyValueFiles(folder / "db")
+    # A name of its own for each writer: several threads and processes share the folder.
+    writer = f"put_{os.getpid()}_{next(_NUMBERS)}"
+    store = WarcStore(folder / "archive", writer, StoreSettings(), clock)
+    closing.callback(store.close)
+    pointers = PointerFile(folder / "db" / "pointers.db")
+    closing.callback(pointers.close)
+    archived = WarcContents(store, pointers, processed)
+    closing.callback(archived.close)
+    return archived

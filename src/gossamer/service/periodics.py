@@ -1,0 +1,71 @@
+"""The periodic processes of the service (4b.8), put together for the daemon."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from gossamer.catalog.service_catalog import ServiceCatalog
+from gossamer.crawl.workspace import Workspace
+from gossamer.objects.enumerations import CrawlerType
+from gossamer.service.engine_process import EngineProcess
+from gossamer.service.engine_settings import engine_settings_of
+from gossamer.service.operations import Operations, Periodic
+from gossamer.service.settings import ServiceSettings
+
+_DAY: Final = 86_400.0
+
+
+class Crawling:
+    """Makes batches of what is new, and has them crawled."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._settings = settings
+        engine = engine_settings_of(settings)
+        workspace = Workspace(settings.data_dir)
+        workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._catalog = ServiceCatalog.open(workspace.catalog, engine.catalog, shared=True)
+        self._engine = EngineProcess(workspace.directory, engine)
+
+    def crawl(self, now: float) -> Mapping[str, float]:
+        """Make a batch of new URLs, if there is room for one (S3.14)."""
+        self._engine.tend()
+        crawling = self._settings.crawling
+        batch_id, items = self._catalog.make_batch(
+            CrawlerType.NORMAL,
+            crawling.batch_size,
+            now,
+            crawling.batch_kill_seconds,
+            crawling.max_batches,
+        )
+        return {
+            "batches_crawl_url_fetch": 1,
+            "batches_crawl_total": float(batch_id > 0),
+            "batches_crawl_filled": float(len(items) == crawling.batch_size),
+            "batches_crawl_urls": len(items),
+        }
+
+    def check(self, now: float) -> Mapping[str, float]:
+        """Give up batches whose time is over; forget old ones."""
+        self._engine.tend()
+        expired = self._catalog.expire_batches(now)
+        self._catalog.forget_batches(now - _DAY)
+        return {
+            "batches_crawl_fault_ttl": len(expired),
+            "batches_crawl_queue": self._catalog.open_batches(CrawlerType.NORMAL),
+        }
+
+    def give_back(self, now: float) -> Mapping[str, float]:
+        """Have stuck URLs crawled again."""
+        returning = self._settings.returning
+        count = self._catalog.return_stuck(now, returning.stuck_seconds, returning.max_urls)
+        return {"batches_crawl_urls_ret": count}
+
+
+def open_periodics(settings: ServiceSettings, operations: Operations) -> Sequence[Periodic]:
+    """Return what the BatchTasksManager runs again and again."""
+    del operations
+    crawling = Crawling(settings)
+    return [
+        Periodic("CRAWL", settings.crawling.period_seconds, crawling.crawl),
+        Periodic("BATCHES", settings.crawling.check_period_seconds, crawling.check),
+        Periodic("RETURN", settings.returning.period_seconds, crawling.give_back),
+    ]
