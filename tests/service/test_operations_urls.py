@@ -27,8 +27,10 @@ from gossamer.objects.url import (
     URLAge,
     URLCleanup,
     URLDelete,
+    URLHistoryRequest,
     URLPurge,
     URLPut,
+    URLStatsRequest,
     URLStatus,
     URLUpdate,
     URLVerify,
@@ -234,6 +236,26 @@ def test_a_site_may_have_a_rule_of_its_own_for_aging(filled):
     age = URLAge(urls_criterions=Criterions(where="1 = 0"), sites_criterions=Criterions())
     assert filled.statuses("URL_AGE", [age]) == [1]
     assert filled.urls(SITE) == [ROOT, PAGE]
+
+
+def test_each_way_to_go_is_counted(desk):
+    names = ("STATS_FREQ_ENABLED", "STATS_LOG_ENABLED")
+    desk.site(ROOT, properties=Properties(Property(name=name, value="1") for name in names))
+    desk.add(SITE, PAGE)
+    desk.put(SITE, PAGE, b"x")
+    desk.statuses("URL_CLEANUP", [URLCleanup(site_id=SITE, url=PAGE)])
+    desk.statuses("URL_DELETE", [URLDelete(site_id=SITE, url=PAGE, **DELAYED)])
+    purge(desk)
+    desk.add(SITE, PAGE)
+    aged = Criterions(where="ParentMd5 <> ''")
+    desk.statuses("URL_AGE", [URLAge(urls_criterions=aged, sites_criterions=Criterions())])
+    md5 = url_md5(PAGE)
+    (stats,) = desk.do("URL_STATS", [URLStatsRequest(site_id=SITE, url_md5=md5)])
+    (row,) = stats.freq_rows
+    counted = [row[name] for name in ("FIns", "FDel", "FDeleted", "FPurged", "FAged")]
+    assert counted == [2, 1, 1, 1, 1]
+    (history,) = desk.do("URL_HISTORY", [URLHistoryRequest(site_id=SITE, url_md5=md5)])
+    assert [entry["OpCode"] for entry in history.log_rows] == [20, 22, 25, 23, 21, 20, 24]
 
 
 # ------------------------------------------------------------------------------ contents

@@ -1,6 +1,8 @@
 """The processor application, step by step: what a batch leaves in catalog and contents."""
 
+import json
 import sqlite3
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from processing_rig import FEED, PAGE, ROOT, Workshop, batch
 
 from gossamer.errors import StoreError
+from gossamer.objects.content import URLContentRequest
 from gossamer.objects.enumerations import (
     CrawlStatus,
     Operation,
@@ -17,6 +20,7 @@ from gossamer.objects.enumerations import (
     URLType,
 )
 from gossamer.objects.error_mask import ErrorBit
+from gossamer.objects.moments import epoch_of
 from gossamer.objects.normal import url_md5
 from gossamer.objects.site import Filter, SiteCleanup
 from gossamer.objects.url import URL, URLUpdate
@@ -119,7 +123,7 @@ def test_items_of_a_site_that_is_not_active_are_skipped(shop: Workshop, state: S
     assert (url.status, url.processed, url.error_mask) == (CrawlStatus.CRAWLED, 0, 0)
 
 
-@pytest.mark.req("S3.99")
+@pytest.mark.req("S3.90", "S3.91", "S3.99")
 @pytest.mark.parametrize(
     ("limits", "counters", "bit"),
     [
@@ -140,6 +144,7 @@ def test_a_site_beyond_a_limit_is_suspended(
     now = shop.status(site)
     assert now.state is SiteState.SUSPENDED
     assert now.error_mask == 1 << bit
+    assert epoch_of(str(now.tc_date)) == shop.now
     assert now.errors == counters.get("errors", 0) + 1, "the second item finds it suspended"
     shop.change(site, resources=before)
 
@@ -152,7 +157,7 @@ def test_a_site_at_its_limit_or_without_one_goes_on(shop: Workshop) -> None:
     assert shop.processor().process_batch(batch(site, md5)).processed == 1
 
 
-@pytest.mark.req("S3.101")
+@pytest.mark.req("S3.92", "S3.101")
 def test_a_content_type_that_the_site_does_not_list_is_refused(shop: Workshop) -> None:
     site = shop.site(properties={"PROCESS_CTYPES": "text/html,text/json"})
     md5 = shop.crawled(site, A, content_type="application/pdf")
@@ -180,7 +185,7 @@ def test_while_it_is_processed_a_url_says_so(shop: Workshop) -> None:
     assert [(url.status, url.processed) for url in seen] == [(CrawlStatus.PROCESSING, 1)]
 
 
-@pytest.mark.req("S3.106")
+@pytest.mark.req("S3.94", "S3.106")
 def test_errors_are_added_to_the_mask_that_is_there(shop: Workshop) -> None:
     site = shop.site()
     before = 1 << ErrorBit.HTML_PARSE
@@ -255,6 +260,28 @@ def test_properties_of_an_item_win_over_those_of_the_site(shop: Workshop) -> Non
     md5 = shop.crawled(site, A)
     order = batch(site, md5, properties={"PROCESS_CTYPES": "text/html"})
     assert shop.processor().process_batch(order).processed == 1
+
+
+def test_what_a_template_writes_is_what_clients_get(shop: Workshop) -> None:
+    template = {
+        "tags": {"title": [{"target": "//h1/text()"}]},
+        "output_format": {
+            "name": "xml",
+            "header": "<a>",
+            "item": "<b>%title%</b>",
+            "footer": "</a>",
+        },
+    }
+    text = json.dumps({"templates": [template]})
+    site = shop.site(properties={"template": text})
+    md5 = shop.crawled(site, A)
+    shop.processor().process_batch(batch(site, md5))
+    made = shop.content(site, md5)
+    assert made["default"][0]["title"] == "Storks return to the valley"
+    request = URLContentRequest(site_id=site, url_md5=md5, content_type_mask=1)
+    (answer,) = shop.do(Operation.URL_CONTENT, [request])
+    (content,) = answer.processed_contents
+    assert b64decode(content.buffer) == b"<a><b>Storks return to the valley</b></a>"
 
 
 def test_the_batch_comes_back_with_its_urls(shop: Workshop) -> None:
@@ -335,6 +362,18 @@ def test_a_feed_that_is_read_again_enters_nothing_twice(shop: Workshop) -> None:
     shop.processor().process_batch(batch(site, md5))
     assert shop.query("SELECT count(*) FROM member WHERE parent_md5 = ?", md5) == [(2,)]
     assert shop.status(site).contents == 3
+
+
+@pytest.mark.parametrize(("of_site", "of_url"), [(1, 100), (0, 1)])
+def test_no_more_entries_are_taken_than_the_site_or_the_url_allows(
+    shop: Workshop, of_site: int, of_url: int
+) -> None:
+    site, _ = feed_site(shop, "RSS", max_urls_from_page=of_site)
+    fields = {"content_type": "application/rss+xml", "max_urls_from_page": of_url}
+    md5 = shop.crawled(site, B, FEED, **fields)
+    shop.processor().process_batch(batch(site, md5))
+    assert shop.query("SELECT count(*) FROM member WHERE parent_md5 = ?", md5) == [(1,)]
+    assert shop.url(site, B).error_mask == 1 << ErrorBit.MAX_URLS_FROM_PAGE
 
 
 def test_an_empty_feed_sets_its_bit(shop: Workshop) -> None:

@@ -36,6 +36,7 @@ from gossamer.service.settings import (
 from press import Press, press
 
 PAGE_URL = "http://a.example/page"
+KILLED_PROCESSOR = Path(__file__).parent / "killed_processor.py"
 
 
 @pytest.fixture
@@ -140,41 +141,35 @@ def test_a_daemon_processes_and_recrawls_by_itself(tmp_path: Path) -> None:
     shop.close()
 
 
-def test_a_processor_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("moment", "processed"), [("begun", 2), ("scraped", 2), ("content", 2), ("row", 3)]
+)
+def test_a_processor_that_is_killed_loses_nothing(
+    tmp_path: Path, moment: str, processed: int
+) -> None:
     """Whatever says PROCESSED has its content; all else is processed by the next run."""
-    folder = tmp_path / "w"
-    folder.mkdir()
-    shop = Workshop(folder)
+    shop = Workshop(tmp_path)
     site = shop.site()
-    md5s = [shop.crawled(site, f"http://a.example/{number}") for number in range(60)]
-    order = encode(batch(site, *md5s))
-    program = [sys.executable, "-m", "gossamer.cli", "task", "process", "--dir", str(folder)]
-    processed = f"SELECT count(*) FROM member WHERE status = {int(CrawlStatus.PROCESSED)}"
-    kills = 0
-    while shop.query(processed)[0][0] < len(md5s):
-        before = shop.query(processed)[0][0]
-        running = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        assert running.stdin is not None
-        running.stdin.write(order)
-        running.stdin.close()
-        while running.poll() is None and shop.query(processed)[0][0] < before + 7 and kills < 3:
-            time.sleep(0.002)
-        if running.poll() is None and kills < 3:
-            running.send_signal(signal.SIGKILL)
-            kills += 1
-        running.wait()
-        rows = shop.query(
-            "SELECT lower(hex(md5)), member.status FROM member JOIN url USING (doc_id) "
-            "WHERE parent_md5 <> ''"
-        )
-        for md5, status in rows:
-            if status == CrawlStatus.PROCESSED:
-                assert shop.content(site, md5)["default"]
-            else:
-                assert status in (CrawlStatus.CRAWLED, CrawlStatus.PROCESSING)
-        shop.catalog.return_stuck(shop.now + 1e9, 1.0, 100)
-        left = [md5 for md5, status in rows if status != CrawlStatus.PROCESSED]
-        order = encode(batch(site, *left))
-    assert kills == 3
-    assert shop.status(site).contents == len(md5s)
+    selected = CrawlStatus.SELECTED_PROCESSING
+    urls = [f"http://a.example/{number}" for number in range(5)]
+    md5s = [shop.crawled(site, url, status=selected, tc_date="NOW()") for url in urls]
+    done = subprocess.run(
+        [sys.executable, KILLED_PROCESSOR, str(tmp_path), moment],
+        input=encode(batch(site, *md5s)),
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    statuses = [shop.url(site, url).status for url in urls]
+    assert statuses[:processed] == [CrawlStatus.PROCESSED] * processed
+    assert statuses[processed] is (selected if moment == "row" else CrawlStatus.PROCESSING)
+    assert shop.status(site).contents == processed
+    for md5 in md5s[:processed]:
+        assert shop.content(site, md5)["default"]
+    long_after = time.time() + shop.now
+    assert shop.catalog.return_stuck(long_after, 3_600.0, 100) == 5 - processed
+    assert {shop.url(site, url).status for url in urls[processed:]} == {CrawlStatus.CRAWLED}
+    shop.processor().process_batch(batch(site, *md5s[processed:]))
+    assert {shop.url(site, url).status for url in urls} == {CrawlStatus.PROCESSED}
+    assert shop.status(site).contents == 5
     shop.close()

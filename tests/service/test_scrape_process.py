@@ -28,16 +28,18 @@ def test_a_page_is_scraped_as_it_would_be_here() -> None:
 
 
 def test_a_process_that_takes_too_long_is_ended_and_replaced() -> None:
-    with ScrapeProcess(kill_seconds=0.5) as process:
+    with ScrapeProcess() as process:
         process.scrape(page(b"<p>short"))
         stopped = process.process_id
         assert stopped is not None
         os.kill(stopped, signal.SIGSTOP)
+        usual, process.kill_seconds = process.kill_seconds, 0.3
         result = process.scrape(page())
-        assert isinstance(result, Failed)
-        assert result.is_overdue
-    with ScrapeProcess() as process:
+        assert result == Failed("scraping took longer than 0.3 s", is_overdue=True)
+        assert not _lives(stopped)
+        process.kill_seconds = usual
         assert isinstance(process.scrape(page()), Scraped)
+        assert process.starts == 2
 
 
 def test_a_process_that_dies_costs_one_page() -> None:

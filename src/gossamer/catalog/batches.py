@@ -7,7 +7,7 @@ brought, what that means to each site, and the URLs found on it become durable t
 import contextlib
 import sqlite3
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -19,6 +19,8 @@ from gossamer.catalog.discover import discover, known_urls
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import load_queries
+from gossamer.catalog.service_counters import counted
+from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.tally import Tally
 from gossamer.messages import NOT_MODIFIED_STATUS, Due, Findings, Found, Kind, Manner
 from gossamer.objects.enumerations import (
@@ -46,7 +48,6 @@ _EMPTY_BIT: Final = 1 << ErrorBit.EMPTY_CONTENT
 _SIZE_BIT: Final = 1 << ErrorBit.SIZE_ERROR
 _HTTP_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTTP_REDIRECTS
 _PAGE_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTML_REDIRECTS
-_HTML: Final = ("text/html", "application/xhtml+xml")
 _MAX_KNOWN: Final = 2_000_000
 _HTTP_REDIRECTS: Final = 5
 _PAGE_REDIRECTS: Final = 1
@@ -186,12 +187,14 @@ class BatchCommit:
         taken = [item for item in items if self._is_open(item[0])]
         values = (kind, len(taken), self._now, until)
         batch_id = self._connection.execute(BATCHES["insert_batch"], values).lastrowid or 0
-        for set_id, doc_id in taken:
-            self._connection.execute(BATCHES["insert_item"], (batch_id, set_id, doc_id, doc_id))
-            self._connection.execute(
-                BATCHES["select_member"], (batch_id, self._now, set_id, doc_id)
-            )
-            self._want(doc_id)
+        for set_id, doc_ids in _by_set(taken).items():
+            with self._counted(set_id, doc_ids):
+                for doc_id in doc_ids:
+                    item = (batch_id, set_id, doc_id, doc_id)
+                    self._connection.execute(BATCHES["insert_item"], item)
+                    member = (batch_id, self._now, set_id, doc_id)
+                    self._connection.execute(BATCHES["select_member"], member)
+                    self._want(doc_id)
         if not taken:
             self._connection.execute(
                 BATCHES["end_batch"], (int(BatchState.FINISHED), self._now, "", batch_id)
@@ -287,7 +290,8 @@ class BatchCommit:
             kept_as.append((site.id, md5.hex()))
             values = (self._now, item.batch_id, item.set_id, item.doc_id)
             if item.began_at is None:
-                self._connection.execute(BATCHES["crawling_member"], values)
+                with self._counted(item.set_id, [item.doc_id]):
+                    self._connection.execute(BATCHES["crawling_member"], values)
             self._connection.execute(BATCHES["begin_item"], values)
         if first is None:
             return due
@@ -353,17 +357,17 @@ class BatchCommit:
         if not mask and not findings.body_bytes and not unchanged:
             mask |= _EMPTY_BIT
         before = self._connection.execute(
-            BATCHES["was_resource"], (item.set_id, item.doc_id)
+            BATCHES["was_like"], (item.set_id, item.doc_id)
         ).fetchone()
         if before is None:
             self._end_item(item, ItemState.LEFT_OUT)
             return
         time = float(findings.milliseconds)
-        size = before[1] if unchanged else findings.body_bytes
+        size = before[0] if unchanged else findings.body_bytes
         values = {
             "status": int(CrawlStatus.CRAWLED),
             "state": int(URLState.ERROR if mask else URLState.ENABLED),
-            "content_type": before[3] if unchanged else findings.content_type,
+            "content_type": before[1] if unchanged else findings.content_type,
             "charset": report.charset,
             "mask": mask,
             "time": time,
@@ -380,27 +384,23 @@ class BatchCommit:
             "set_id": item.set_id,
             "doc_id": item.doc_id,
         }
-        self._connection.execute(BATCHES["crawled_member"], values)
-        is_resource = not mask and size > 0 and values["content_type"] in _HTML
-        was_resource = _was_resource(before)
-        new = 0 if mask else self._collect(item, site, report)
-        self._count(
-            site,
-            resources=int(is_resource) - int(was_resource),
-            new_urls=new,
-            collected=new,
-            errors=int(bool(mask)) - int(bool(before[2])),
-            mask=mask,
-            size=size - before[1],
-            speed=1000.0 * findings.body_bytes / time if time and findings.body_bytes else 0.0,
-        )
+        with self._counted(item.set_id, [item.doc_id]):
+            self._connection.execute(BATCHES["crawled_member"], values)
+        if not mask:
+            self._collect(item, site, report)
         self._end_item(item, ItemState.LEFT_OUT if mask else ItemState.CRAWLED)
 
-    def _count(self, site: SiteFacts, **changes: float) -> None:
-        values = {"site_id": site.site_id, "now": self._now, **changes}
-        self._connection.execute(BATCHES["count_site"], values)
+    @contextlib.contextmanager
+    def _counted(self, set_id: int, doc_ids: Sequence[int]) -> Iterator[None]:
+        """Move the counters of a site by what the block changes in these members of it."""
+        site = self._site(set_id)
+        if site is None:
+            yield
+            return
+        with counted(self._connection, KnownSite(site.site_id, set_id), doc_ids):
+            yield
         # Its counters are read again when they are needed.
-        self._sites.pop(site.set_id, None)
+        self._sites.pop(set_id, None)
 
     def _end_item(self, item: Item, state: ItemState) -> None:
         self._connection.execute(BATCHES["end_item"], (int(state), *_key(item)))
@@ -469,7 +469,8 @@ class BatchCommit:
             )
             for doc_id in fresh
         ]  # fmt: skip
-        self._connection.executemany(BATCHES["insert_member"], rows)
+        with self._counted(item.set_id, fresh):
+            self._connection.executemany(BATCHES["insert_member"], rows)
         return len(fresh) + renewed
 
     def _renew(
@@ -479,12 +480,10 @@ class BatchCommit:
         if not site.recrawl_period:
             return 0
         latest = self._now - 60.0 * site.recrawl_period
-        renewed = 0
-        for doc_id, _, udate in known:
-            if udate is not None and udate < latest:
-                values = (set_id, doc_id)
-                renewed += self._connection.execute(BATCHES["renew_member"], values).rowcount
-        return renewed
+        old = [doc_id for doc_id, _, udate in known if udate is not None and udate < latest]
+        with self._counted(set_id, old):
+            rows = [(set_id, doc_id) for doc_id in old]
+            return self._connection.executemany(BATCHES["renew_member"], rows).rowcount
 
     def _documents(self, wanted: Sequence[tuple[bytes, str]], parent: int) -> list[int]:
         """Return the documents of URLs, which become known if they are not."""
@@ -516,7 +515,8 @@ class BatchCommit:
         for batch_id in batch_ids:
             items = self._connection.execute(BATCHES["open_items_of"], (batch_id,)).fetchall()
             for set_id, doc_id, _ in items:
-                self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
+                with self._counted(set_id, [doc_id]):
+                    self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
                 values = (int(ItemState.LEFT_OUT), batch_id, set_id, doc_id)
                 self._connection.execute(BATCHES["end_item"], values)
             end = (int(BatchState.FAILED), self._now, why, batch_id)
@@ -566,19 +566,16 @@ class BatchCommit:
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
 
 
+def _by_set(members: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    """Return documents by the set in which they are."""
+    by_set: dict[int, list[int]] = {}
+    for set_id, doc_id in members:
+        by_set.setdefault(set_id, []).append(doc_id)
+    return by_set
+
+
 def _key(item: Item) -> tuple[int, int, int]:
     return item.batch_id, item.set_id, item.doc_id
-
-
-def _was_resource(before: tuple[int, int, int, str, int, int]) -> bool:
-    status, size, mask, content_type, crawled, _ = before
-    return (
-        status >= CrawlStatus.CRAWLED
-        and size > 0
-        and not mask
-        and crawled > 0
-        and content_type in _HTML
-    )
 
 
 def _report(findings: Findings) -> PageReport:

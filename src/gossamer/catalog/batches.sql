@@ -81,19 +81,9 @@ UPDATE member SET status = :status, state = :state, content_type = :content_type
     mrate_counter = mrate_counter + 1
 WHERE set_id = :set_id AND doc_id = :doc_id;
 
--- name: count_site
--- The counters of a site move.
-UPDATE service_site SET resources = resources + :resources, new_urls = new_urls + :new_urls,
-    collected_urls = collected_urls + :collected, errors = errors + :errors,
-    error_mask = error_mask | :mask, size = size + :size, tcdate = :now,
-    avg_speed = CASE WHEN :speed > 0
-        THEN (avg_speed * avg_speed_counter + :speed) / (avg_speed_counter + 1) ELSE avg_speed END,
-    avg_speed_counter = avg_speed_counter + (:speed > 0)
-WHERE site_id = :site_id;
-
--- name: was_resource
--- What a member counted for before.
-SELECT status, size, error_mask, content_type, crawled, http_code FROM member
+-- name: was_like
+-- What a member was like before.
+SELECT size, content_type FROM member
 WHERE set_id = ? AND doc_id = ?;
 
 -- name: known_members

@@ -132,6 +132,14 @@ class ServiceCatalog(SqliteCatalog):
         wanted = BatchCommit(connection, memory, self._memo, now).apply(verdicts, committed.stale)
         return replace(committed, new_urls=committed.new_urls + wanted)
 
+    def _numbers(self, connection: sqlite3.Connection) -> Memory:
+        seen = self._seen_version
+        memory = super()._numbers(connection)
+        if self._seen_version != seen:
+            # Somebody may have deleted what sites were told of.
+            self._memo.forget()
+        return memory
+
     @contextmanager
     def _writing(self, what: str) -> Iterator[tuple[sqlite3.Connection, Memory]]:
         try:

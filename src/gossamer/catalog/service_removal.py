@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gossamer.catalog.connection import Database
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.service_catalog import ServiceCatalog
-from gossamer.catalog.service_counters import count_deleted, counted, record, recount
+from gossamer.catalog.service_counters import count, count_deleted, counted, record, recount
 from gossamer.catalog.service_members import (
     CONTENT_GONE,
     CONTENT_KEPT,
@@ -111,8 +111,21 @@ def _delete(change: Change, request: URLDelete) -> Removal | None:
     doc_ids = _meant(change, site, request)
     if not doc_ids:
         return None
-    removal = _removal(change, site, doc_ids, request.delayed_type)
-    delete_members(change, site, doc_ids, aging=request.reason is DeleteReason.AGING)
+    return _taken(change, site, doc_ids, request.delayed_type, request.reason)
+
+
+def _taken(
+    change: Change,
+    site: KnownSite,
+    doc_ids: Sequence[int],
+    delay: DelayedType,
+    reason: DeleteReason,
+) -> Removal:
+    """Take URLs away from a site, and say whose contents are to go."""
+    removal = _removal(change, site, doc_ids, delay)
+    delete_members(change, site, doc_ids, aging=reason is DeleteReason.AGING)
+    if removal.delayed:
+        count(change.connection, site, "delayed", removal.md5s, change.now)
     return removal
 
 
@@ -188,8 +201,8 @@ def _age(change: Change, request: URLAge) -> list[Removal]:
         )
         if doc_ids:
             left -= len(doc_ids)
-            removals.append(_removal(change, site, doc_ids, request.delayed_type))
-            delete_members(change, site, doc_ids, aging=True)
+            delay = request.delayed_type
+            removals.append(_taken(change, site, doc_ids, delay, DeleteReason.AGING))
     return removals
 
 

@@ -13,9 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from gossamer.catalog.connection import open_for_writing
+from gossamer.catalog.connection import open_for_reading, open_for_writing
 from gossamer.clock import Clock
+from gossamer.config.spider import SpiderSettings
 from gossamer.config.store import StoreSettings
+from gossamer.crawl.documents import understood
+from gossamer.crawl.workspace import Workspace
 from gossamer.messages import Pointer
 from gossamer.service.settings import ServiceSettings
 from gossamer.store.content_storage import StorageType, WarcContents, open_files
@@ -31,20 +34,41 @@ _MAKE: Final = (
     "STRICT, WITHOUT ROWID"
 )
 
+# What was fetched since the URL is a member of the site: what a cleanup removed does not come back.
+_CRAWLED: Final = """
+WITH RECURSIVE tries (fetch_id) AS (
+    SELECT last_fetch FROM url WHERE md5 = :md5
+    UNION ALL
+    SELECT fetch.previous FROM fetch JOIN tries USING (fetch_id) WHERE fetch.previous IS NOT NULL
+)
+SELECT file.name, fetch.offset, fetch.length
+FROM tries
+JOIN fetch USING (fetch_id)
+JOIN file USING (file_id)
+JOIN service_site ON service_site.id = :site
+JOIN member ON member.set_id = service_site.set_id AND member.doc_id = fetch.doc_id
+WHERE fetch.fetched_at >= member.cdate AND fetch.status BETWEEN 200 AND 299
+ORDER BY fetch.fetch_id
+"""
+
 
 class PointerFile:
     """Where in the archive the raw contents of URLs are, kept in a file of its own."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, catalog: Path) -> None:
         self._database = open_for_writing(str(path), _CACHE_BYTES, shared=True)
+        self._crawled = open_for_reading(str(catalog), _CACHE_BYTES)
         with self._database.writing("open") as connection:
             connection.execute(_MAKE)
 
     def of(self, site_id: str, md5: str) -> Sequence[Pointer]:
-        """Return where the versions of a URL are."""
+        """Return where the versions of a URL are: what was put, and what was crawled."""
         query = "SELECT file, offset, length FROM pointer WHERE site = ? AND md5 = ?"
         with self._database.doing("look for contents") as connection:
-            return [Pointer(*row) for row in connection.execute(query, (site_id, md5))]
+            put = [Pointer(*row) for row in connection.execute(query, (site_id, md5))]
+        with self._crawled.doing("look for contents") as connection:
+            key = {"site": site_id, "md5": bytes.fromhex(md5)}
+            return put + [Pointer(*row) for row in connection.execute(_CRAWLED, key)]
 
     def add(self, site_id: str, md5: str, pointer: Pointer) -> None:
         """Note a version; it is synced."""
@@ -71,8 +95,9 @@ class PointerFile:
             return int(connection.execute(query, (site_id,)).fetchone()[0])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the files."""
         self._database.close()
+        self._crawled.close()
 
 
 def open_contents(settings: ServiceSettings, closing: ExitStack, clock: Clock) -> Contents:
@@ -88,8 +113,11 @@ def open_contents(settings: ServiceSettings, closing: ExitStack, clock: Clock) -
     writer = f"put_{os.getpid()}_{next(_NUMBERS)}"
     store = WarcStore(folder / "archive", writer, StoreSettings(), clock)
     closing.callback(store.close)
-    pointers = PointerFile(folder / "db" / "pointers.db")
+    pointers = PointerFile(folder / "db" / "pointers.db", Workspace(folder).catalog)
     closing.callback(pointers.close)
-    archived = WarcContents(store, pointers, processed)
+    spider = SpiderSettings()
+    archived = WarcContents(
+        store, pointers, processed, decode=lambda stored: understood(stored, spider)[1]
+    )
     closing.callback(archived.close)
     return archived

@@ -245,7 +245,7 @@ def page_of(site: Site, url: URL, raw: RawContent, properties: Mapping[str, str]
         url=url.url,
         properties=dict(properties),
         headers=headers_in(raw.headers or b"") | said,
-        max_urls_from_page=site.max_urls_from_page,
+        max_urls_from_page=site.max_urls_from_page or url.max_urls_from_page,
     )
 
 
@@ -295,13 +295,9 @@ def outcome_of(result: Scraped | Failed, mask: int, seconds: float) -> Outcome:
 
 
 def packed(result: Scraped) -> bytes:
-    """Return a result as JSON (S3.103): its contents, or what its template makes of them.
-
-    The contents themselves are kept in either case.
-    """
-    if result.output:
-        return msgspec.json.encode(Kept(result.output, internal=list(result.contents)))
-    return msgspec.json.encode(Kept(result.contents))
+    """Return a result as JSON (S3.103): its contents, and what its template makes of them."""
+    made: list[object] = [result.output] if result.output else []
+    return msgspec.json.encode(Kept(result.contents, custom=made))
 
 
 def entry_of(link: FeedLink, feed: URL, result: Scraped) -> URL | None:

@@ -66,7 +66,8 @@ class ScrapeProcess:
     """The process, as its parent sees it: started when needed; leaving the block ends it."""
 
     def __init__(self, *, kill_seconds: float = KILL_SECONDS, module: str = _MODULE) -> None:
-        self._kill_seconds = kill_seconds
+        self.kill_seconds = kill_seconds
+        """A page that takes longer costs the process."""
         self._module = module
         self._launched: Launched | None = None
         self._link: Link | None = None
@@ -88,7 +89,7 @@ class ScrapeProcess:
         """Have a page scraped; whatever it does to the process is the result."""
         link = self._link or self._start()
         link.send(Tag.ORDERS, page)
-        payload = self._wait(link, Tag.REPORT, self._kill_seconds)
+        payload = self._wait(link, Tag.REPORT, self.kill_seconds)
         if payload is None:
             return self._lost(link)
         report = _decode_report(payload)
@@ -142,7 +143,7 @@ class ScrapeProcess:
         self.close()
         if has_died:
             return Failed(f"scraping ended its process with code {process.returncode}")
-        return Failed(f"scraping took longer than {self._kill_seconds:g} s", is_overdue=True)
+        return Failed(f"scraping took longer than {self.kill_seconds:g} s", is_overdue=True)
 
 
 def scraped(page: Page) -> Scraped:
