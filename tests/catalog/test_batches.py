@@ -220,6 +220,22 @@ def test_headers_and_delays_are_those_of_the_site(sites: Sites) -> None:
     assert (due.manner.delay_ms, due.manner.timeout_ms) == (250, 5_000)
 
 
+def test_a_site_says_which_types_it_wants_and_what_a_code_means(sites: Sites) -> None:
+    one, two = sites.site(HOME), sites.site(A)
+    sites.property(one, "ALLOWED_CTYPES", "text/plain, application/json")
+    sites.property(two, "HTTP_CODE_STATUS_UPDATE", '{"404": 1}')
+    sites.property(two, "CONNECTION_TIMEOUT", "2.5")
+    sites.make()
+    first, second = sites.lease()
+    assert first.manner is not None
+    assert second.manner is not None
+    assert (first.manner.connect_ms, second.manner.connect_ms) == (0, 2_500)
+    gone = sites.bring(second, status=404, outcome=Outcome.HTTP_4XX)
+    sites.commit(sites.bring(first), gone)
+    assert sites.members(one, "error_mask")[HOME] == 1 << ErrorBit.WRONG_MIME_TYPE
+    assert sites.members(two)[A] == NEW
+
+
 # ------------------------------------------------------------------------- redirects
 
 

@@ -6,14 +6,19 @@ brought, what that means to each site, and the URLs found on it become durable t
 
 import contextlib
 import sqlite3
-from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import IntEnum
 from typing import Final
 
 import msgspec
-from msgspec import Struct
 
+from gossamer.catalog.batch_facts import (
+    BatchState,
+    Item,
+    ItemState,
+    MemberFacts,
+    Memo,
+    SiteFacts,
+)
 from gossamer.catalog.catalog import Verdict
 from gossamer.catalog.discover import discover, known_urls
 from gossamer.catalog.leases import json_list
@@ -24,7 +29,6 @@ from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.tally import Tally
 from gossamer.messages import NOT_MODIFIED_STATUS, Due, Findings, Found, Kind, Manner
 from gossamer.objects.enumerations import (
-    CrawlStatus,
     FilterMode,
     FilterOperation,
     FilterStage,
@@ -34,9 +38,14 @@ from gossamer.objects.enumerations import (
 )
 from gossamer.objects.error_mask import ErrorBit, mask_of_outcome
 from gossamer.objects.filters import passes
-from gossamer.objects.headers import next_values, parse_cookies, parse_headers
-from gossamer.objects.problems import ObjectError
 from gossamer.objects.site import Filter
+from gossamer.objects.wishes import (
+    headers_of,
+    is_allowed,
+    milliseconds_of,
+    number_of,
+    status_after,
+)
 from gossamer.outcomes import Outcome, State
 from gossamer.reports import PageReport
 from gossamer.url.parts import host_of, md5_of
@@ -45,117 +54,12 @@ BATCHES: Final = load_queries("batches.sql")
 _MAX_ERRORS_BIT: Final = 1 << ErrorBit.SITE_MAX_ERRORS
 _MAX_RESOURCES_BIT: Final = 1 << ErrorBit.SITE_MAX_RESOURCES
 _EMPTY_BIT: Final = 1 << ErrorBit.EMPTY_CONTENT
+_TYPE_BIT: Final = 1 << ErrorBit.WRONG_MIME_TYPE
 _SIZE_BIT: Final = 1 << ErrorBit.SIZE_ERROR
 _HTTP_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTTP_REDIRECTS
 _PAGE_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTML_REDIRECTS
-_MAX_KNOWN: Final = 2_000_000
 _HTTP_REDIRECTS: Final = 5
 _PAGE_REDIRECTS: Final = 1
-
-
-class ItemState(IntEnum):
-    """Where an item of a batch stands."""
-
-    OPEN = 0
-    CRAWLED = 1
-    LEFT_OUT = 2
-
-
-class BatchState(IntEnum):
-    """Where a batch stands."""
-
-    OPEN = 0
-    FINISHED = 1
-    FAILED = 2
-
-
-class SiteFacts(Struct, frozen=True, gc=False):
-    """What crawling needs to know of a site."""
-
-    site_id: int
-    id: str
-    set_id: int
-    state: int
-    max_errors: int
-    errors: int
-    max_resources: int
-    resources: int
-    max_urls: int
-    max_urls_from_page: int
-    max_resource_size: int
-    url_type: int
-    request_delay: float
-    http_timeout: float
-    recrawl_period: float
-
-
-class Item(Struct, frozen=True, gc=False):
-    """A member that is being crawled."""
-
-    batch_id: int
-    set_id: int
-    doc_id: int
-    at: int
-    hops: int
-    page_hops: int
-    began_at: float | None
-
-
-class MemberFacts(Struct, frozen=True, gc=False):
-    """What a URL is to a site."""
-
-    status: int
-    state: int
-    request_delay: float
-    http_timeout: float
-    depth: int
-    priority: int
-    max_urls_from_page: int
-    udate: float | None
-    mrate: float
-    mrate_counter: int
-    total_time: float
-    type: int
-
-
-class ItemRow(Struct, frozen=True):
-    """An item of a batch, and what became of it."""
-
-    site: str
-    url_md5: str
-    url: str
-    state: ItemState
-    status: int | None
-    error_mask: int | None
-    size: int | None
-
-
-class Memo:
-    """What the engine remembers between transactions: it is asked for each link of each page."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, set[bytes]] = {}
-        self._count = 0
-        self.uses: dict[tuple[str, str], int] = {}
-        """How often each value of a header was sent."""
-
-    def unknown(self, set_id: int, keys: Iterable[bytes]) -> set[bytes]:
-        """Return those of some keys that a site was not told of lately."""
-        return set(keys) - self._known.get(set_id, set())
-
-    def learn(self, set_id: int, keys: Iterable[bytes]) -> None:
-        """Remember that a site was told of these."""
-        if self._count > _MAX_KNOWN:
-            self.forget()
-        known = self._known.setdefault(set_id, set())
-        before = len(known)
-        known.update(keys)
-        self._count += len(known) - before
-
-    def forget(self) -> None:
-        """Remember nothing: what was learned in a transaction that failed may be wrong."""
-        self._known.clear()
-        self._count = 0
 
 
 class BatchCommit:
@@ -300,6 +204,7 @@ class BatchCommit:
         manner = Manner(
             headers=headers_of(properties, self._memo.uses),
             timeout_ms=int(member.http_timeout or site.http_timeout),
+            connect_ms=milliseconds_of(properties.get("CONNECTION_TIMEOUT", "")),
             delay_ms=int(member.request_delay or site.request_delay),
             kept_as=tuple(kept_as),
             keeps_headers=properties.get("STORE_HTTP_HEADERS", "1") != "0",
@@ -337,10 +242,14 @@ class BatchCommit:
         """Go on where a redirect leads, as often as the site allows."""
         properties = self._properties_of(site.site_id)
         by_page = findings.status < 300 or findings.status >= 400
-        if by_page and item.page_hops >= _number(properties, "HTML_REDIRECTS_MAX", _PAGE_REDIRECTS):
+        if by_page and item.page_hops >= number_of(
+            properties, "HTML_REDIRECTS_MAX", _PAGE_REDIRECTS
+        ):
             self._crawled(item, site, findings, _PAGE_REDIRECTS_BIT)
             return
-        if not by_page and item.hops >= _number(properties, "HTTP_REDIRECTS_MAX", _HTTP_REDIRECTS):
+        if not by_page and item.hops >= number_of(
+            properties, "HTTP_REDIRECTS_MAX", _HTTP_REDIRECTS
+        ):
             self._crawled(item, site, findings, _HTTP_REDIRECTS_BIT)
             return
         doc_id = self._document(findings.redirect_to or "", findings.doc_id)
@@ -356,6 +265,9 @@ class BatchCommit:
             mask |= _SIZE_BIT
         if not mask and not findings.body_bytes and not unchanged:
             mask |= _EMPTY_BIT
+        properties = self._properties_of(site.site_id)
+        if not mask and not unchanged and not is_allowed(findings.content_type, properties):
+            mask |= _TYPE_BIT
         before = self._connection.execute(
             BATCHES["was_like"], (item.set_id, item.doc_id)
         ).fetchone()
@@ -365,7 +277,7 @@ class BatchCommit:
         time = float(findings.milliseconds)
         size = before[0] if unchanged else findings.body_bytes
         values = {
-            "status": int(CrawlStatus.CRAWLED),
+            "status": status_after(findings.status, properties),
             "state": int(URLState.ERROR if mask else URLState.ENABLED),
             "content_type": before[1] if unchanged else findings.content_type,
             "charset": report.charset,
@@ -585,29 +497,3 @@ def _report(findings: Findings) -> PageReport:
         except msgspec.DecodeError:
             continue
     return PageReport()
-
-
-def _number(properties: Mapping[str, str], name: str, default: int) -> int:
-    text = properties.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 6 else default
-
-
-def headers_of(
-    properties: Mapping[str, str], uses: dict[tuple[str, str], int]
-) -> tuple[tuple[str, str], ...]:
-    """Return the request headers of a site: HTTP_HEADERS, HTTP_COOKIE and its log-in.
-
-    Of several values each is used in turn. What cannot be read was refused when it was set.
-    """
-    headers: dict[str, str] = {}
-    with contextlib.suppress(ObjectError):
-        headers = dict(next_values(parse_headers(properties.get("HTTP_HEADERS", "")), uses))
-    with contextlib.suppress(ObjectError):
-        cookies = parse_cookies(properties.get("HTTP_COOKIE", ""))
-        if cookies:
-            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
-    name = properties.get("HTTP_AUTH_NAME", "")
-    if name:
-        pair = f"{name}:{properties.get('HTTP_AUTH_PWD', '')}"
-        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
-    return tuple(headers.items())

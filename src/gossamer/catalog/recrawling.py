@@ -9,7 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from gossamer.catalog.batches import BATCHES, BatchCommit, Memo
+from gossamer.catalog.batch_facts import Memo
+from gossamer.catalog.batches import BATCHES, BatchCommit
 from gossamer.catalog.connection import Database
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.queries import load_queries

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from gossamer.catalog.batches import BATCHES, BatchCommit, BatchState, ItemRow, Memo
+from gossamer.catalog.batch_facts import BatchState, ItemRow, Memo
+from gossamer.catalog.batches import BATCHES, BatchCommit
 from gossamer.catalog.catalog import Committed, Gate, Verdict
 from gossamer.catalog.connection import Database
 from gossamer.catalog.memory import Memory

@@ -25,12 +25,35 @@ def register(commands: Commands) -> None:
         summary="crawl, process and keep as filters: JSON in, JSON out",
         examples="""
         echo '[3, {"id": "0"}]' | gossamer task db --config dc-daemon.ini
+        gossamer task crawl --config dc-daemon.ini < batch.json > crawled.json
         gossamer task process --config dc-daemon.ini < batch.json > processed.json
         gossamer task COMMAND --help                           flags and examples of a command
         """,
     )
+    _register_crawl(members)
     _register_process(members)
     _register_db(members)
+
+
+def _register_crawl(commands: Commands) -> None:
+    parser = add_command(
+        commands,
+        "crawl",
+        run_crawl,
+        summary="crawl the URLs of a batch",
+        examples="""
+        gossamer task crawl --config dc-daemon.ini < batch.json > crawled.json
+        echo '[10, {"maxURLs": 5}]' | gossamer task db --dir W | gossamer task crawl --dir W
+
+        Standard input is a Batch, or a list of URLs as URL_FETCH answers it. The Batch goes to
+        standard output, with the URLs that were crawled without an error. No daemon may crawl in
+        the same folder meanwhile. Exit codes: 0 done, 1 critical error.
+        """,
+    )
+    add_place(parser)
+    parser.add_argument(
+        "--allow-private", action="store_true", help="lift the address policy: your own network"
+    )
 
 
 def _register_process(commands: Commands) -> None:
@@ -88,6 +111,25 @@ def place_of(arguments: Namespace) -> "ServiceSettings":
         return load(arguments.config)
     data_dir = str(arguments.dir.absolute())
     return ServiceSettings(application=ApplicationSettings(data_dir=data_dir))
+
+
+def run_crawl(arguments: Namespace) -> int:
+    """Crawl the batch on standard input (S3.44, S3.70)."""
+    from gossamer.errors import GossamerError
+    from gossamer.objects.coding import encode
+
+    try:
+        batch = _batch(_input())
+        settings = place_of(arguments)
+        from gossamer.service.engine_settings import engine_settings_of
+        from gossamer.service.tasks import crawl_batch
+
+        engine = engine_settings_of(settings, allow_private=arguments.allow_private)
+        crawled = crawl_batch(settings.data_dir, engine, batch)
+    except GossamerError as error:
+        return _complain(str(error))
+    _print(encode(crawled))
+    return 0
 
 
 def run_process(arguments: Namespace) -> int:

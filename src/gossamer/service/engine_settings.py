@@ -9,14 +9,14 @@ from gossamer.service.settings import ServiceSettings
 from gossamer.store.content_storage import StorageType
 
 
-def engine_settings_of(settings: ServiceSettings) -> Settings:
+def engine_settings_of(settings: ServiceSettings, *, allow_private: bool = False) -> Settings:
     """Return how the engine crawls: sites say how fast, and with which headers."""
     fetch = settings.fetch
     in_archive = settings.storage.content_storage_type == StorageType.WARC
     return load(
         None,
         {
-            "url": {"allow_private": fetch.allow_private},
+            "url": {"allow_private": allow_private or fetch.allow_private},
             # Each URL has a delay of its own (S3.55).
             "urlserver": {"host_per_second": 0.0},
             "spider": {"headers": _headers(settings)},
@@ -29,12 +29,15 @@ def _headers(settings: ServiceSettings) -> dict[str, str]:
     """Return the headers of sites that name none (S3.51, S3.52)."""
     fetch = settings.fetch
     headers: dict[str, str] = {}
-    if fetch.headers_file:
-        for name, values in parse_headers(_text(settings, fetch.headers_file)):
-            headers[name] = values[0]
-    if fetch.cookie_file:
-        cookies = parse_cookies(_text(settings, fetch.cookie_file))
-        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
+    try:
+        if fetch.headers_file:
+            for name, values in parse_headers(_text(settings, fetch.headers_file)):
+                headers[name] = values[0]
+        if fetch.cookie_file:
+            cookies = parse_cookies(_text(settings, fetch.cookie_file))
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
+    except ObjectError as error:
+        raise ConfigError(f"cannot use the default headers or cookies: {error}") from error
     return {name: value for name, value in headers.items() if name.lower() != "user-agent"}
 
 
@@ -44,11 +47,3 @@ def _text(settings: ServiceSettings, name: str) -> str:
         return place.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the headers in {place}: {error}") from error
-
-
-def check_headers(settings: ServiceSettings) -> None:
-    """Complain about files of headers that cannot be used, before anything starts."""
-    try:
-        _headers(settings)
-    except ObjectError as error:
-        raise ConfigError(f"cannot use the default headers or cookies: {error}") from error

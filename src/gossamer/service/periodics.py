@@ -1,6 +1,7 @@
 """The periodic processes of the service (4b.8), put together for the daemon."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Final
 
 from gossamer.catalog.service_catalog import ServiceCatalog
@@ -8,7 +9,10 @@ from gossamer.crawl.workspace import Workspace
 from gossamer.objects.enumerations import CrawlerType
 from gossamer.service.engine_process import EngineProcess
 from gossamer.service.engine_settings import engine_settings_of
+from gossamer.service.guard import Guard, Word
 from gossamer.service.operations import Operations, Periodic
+from gossamer.service.processing_task import processing_periodic
+from gossamer.service.recrawling import beside_crawling
 from gossamer.service.settings import ServiceSettings
 
 _DAY: Final = 86_400.0
@@ -17,17 +21,25 @@ _DAY: Final = 86_400.0
 class Crawling:
     """Makes batches of what is new, and has them crawled."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, guard: Guard) -> None:
         self._settings = settings
+        self._guard = guard
         engine = engine_settings_of(settings)
         workspace = Workspace(settings.data_dir)
         workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._catalog = ServiceCatalog.open(workspace.catalog, engine.catalog, shared=True)
         self._engine = EngineProcess(workspace.directory, engine)
 
+    def close(self) -> None:
+        """End the engine, and let go of the catalog."""
+        self._engine.stop()
+        self._catalog.close()
+
     def crawl(self, now: float) -> Mapping[str, float]:
         """Make a batch of new URLs, if there is room for one (S3.14)."""
         self._engine.tend()
+        if self._guard.ask(now) is not Word.GO:
+            return {"batches_crawl_url_fetch_cancelled": 1}
         crawling = self._settings.crawling
         batch_id, items = self._catalog.make_batch(
             CrawlerType.NORMAL,
@@ -62,10 +74,15 @@ class Crawling:
 
 def open_periodics(settings: ServiceSettings, operations: Operations) -> Sequence[Periodic]:
     """Return what the BatchTasksManager runs again and again."""
-    del operations
-    crawling = Crawling(settings)
+    closing = ExitStack()
+    guard = Guard(settings.guard)
+    crawling = Crawling(settings, guard)
+    closing.callback(crawling.close)
+    periods = settings.crawling
     return [
-        Periodic("CRAWL", settings.crawling.period_seconds, crawling.crawl),
-        Periodic("BATCHES", settings.crawling.check_period_seconds, crawling.check),
+        Periodic("CRAWL", periods.period_seconds, crawling.crawl, closing.close),
+        Periodic("BATCHES", periods.check_period_seconds, crawling.check),
         Periodic("RETURN", settings.returning.period_seconds, crawling.give_back),
+        processing_periodic(settings, operations, closing, guard=guard),
+        *beside_crawling(settings, operations, closing, guard=guard),
     ]

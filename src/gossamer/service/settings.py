@@ -87,7 +87,7 @@ class ApplicationSettings(Section, frozen=True):
             description="What carries out real-time batches, as module:function; empty: they are "
             "refused.",
         ),
-    ] = ""
+    ] = "gossamer.service.realtime:open_batches"
 
 
 class ServerSettings(Section, frozen=True):

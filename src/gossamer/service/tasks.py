@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gossamer.catalog.batches import BatchState, ItemState
+from gossamer.catalog.batch_facts import BatchState, ItemState
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.catalog.service_members import (
     Change,
