@@ -2,13 +2,13 @@
 
 import pytest
 from msgspec.structs import replace
-from press import Press, press
 
 from gossamer.config.settings import Settings
 from gossamer.errors import InputError
 from gossamer.news.finding import MAX_URLS, Candidate, find_feeds
 from gossamer.news.noticing import notice
 from gossamer.parse.discovery import COMMON_PATHS
+from press import Press, press
 
 ATOM = "application/atom+xml"
 RSS = "application/rss+xml"

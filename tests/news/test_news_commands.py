@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from press import Press, press
 
 QUICK = ("--allow-private", "--quiet", "--set", "urlserver.host_per_second=200")

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from press import Press, Request, press
 from warcio.archiveiterator import ArchiveIterator
+
+from press import Press, Request, press
 
 T = 1_900_000_000
 MINUTE, HOUR = 60, 3_600

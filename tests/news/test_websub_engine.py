@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 from hub_rig import PATIENCE_SECONDS, Hub, until
-from press import press
 
 from gossamer.news.websub import listen
+from press import press
 
 
 def test_a_push_brings_a_story_long_before_the_next_poll(tmp_path, gossamer):
