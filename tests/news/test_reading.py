@@ -150,3 +150,16 @@ def test_every_response_is_passed_to_the_handler(
     assert (findings.status, findings.outcome) == (status, outcome)
     reports = [msgspec.json.decode(record, type=FeedReport) for record in findings.records]
     assert [each.url for one in reports for each in one.sightings] == ([A] if status == 200 else [])
+
+
+def test_a_download_that_nobody_speaks_of_is_pending_again_after_five_minutes() -> None:
+    assert news_settings(Settings()).urlserver.timeout_spider_status_seconds == 300
+    quick = Settings(news=NewsSettings(stale_seconds=20))
+    assert news_settings(quick).urlserver.timeout_spider_status_seconds == 20
+
+
+def test_the_ring_follows_nothing_but_feeds_and_redirects() -> None:
+    settings = news_settings(Settings())
+    assert not settings.handlers.follow_links
+    assert not settings.crawl.sitemaps
+    assert settings.crawl.scope == "any"

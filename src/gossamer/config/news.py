@@ -105,13 +105,14 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         ),
     ] = ("text", "html", "xml", "rss", "atom", "json")
     stale_seconds: Annotated[
-        float,
+        int,
         Meta(
             ge=10,
+            le=86_400,
             description="A download that a worker has not spoken of for this long is pending "
             "again.",
         ),
-    ] = 300.0
+    ] = 300
     extractors: Annotated[
         int,
         Meta(ge=0, le=256, description="Processes that extract articles; 0: extract nothing."),

@@ -113,7 +113,11 @@ def news_settings(settings: Settings) -> Settings:
         exclude=(),
     )
     spider = replace(settings.spider, max_redirects=settings.news.max_redirects)
-    return replace(settings, handlers=handlers, crawl=crawl, spider=spider)
+    # A worker is silent over one download for so long at most; then it is pending again.
+    urlserver = replace(
+        settings.urlserver, timeout_spider_status_seconds=settings.news.stale_seconds
+    )
+    return replace(settings, handlers=handlers, crawl=crawl, spider=spider, urlserver=urlserver)
 
 
 @contextlib.contextmanager
