@@ -83,7 +83,7 @@ class TestMisbehaviour:
         newsroom.story(page_of("x"))
         (job,) = extractions.jobs(newsroom.catalog.database, 10)
         worker = PageWorker(Duty(str(newsroom.directory), settings_of()))
-        # The process that runs the tests may be large: what counts is that a limit is kept.
+        # The process that runs the tests is large by now: what counts is that a limit is kept.
         monkeypatch.setattr(extract_worker, "WORN_BYTES", 1 << 50)
         assert not worker.work(job).worn
         monkeypatch.setattr(extract_worker, "WORN_PAGES", 2)

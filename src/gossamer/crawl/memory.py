@@ -1,4 +1,4 @@
-"""Python's garbage collector, told how this program lives.
+"""How this program uses memory: the garbage collector's pace, and the most it ever had.
 
 Almost everything here dies by reference counting: messages are structs that hold no cycles. The
 collector's default pace (every 700 new objects) costs a tenth of the coordinator's time to find
@@ -6,8 +6,12 @@ nothing (`bench/run.py`); a hundred times rarer it still bounds what a cycle can
 """
 
 import gc
+import resource
+import sys
+from pathlib import Path
 from typing import Final
 
+_KIB: Final = 1_024 if sys.platform == "linux" else 1
 _YOUNG_OBJECTS: Final = 70_000
 
 
@@ -16,3 +20,16 @@ def calm_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process ever had.
+
+    Not getrusage's figure, which a process inherits from the one that started it.
+    """
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
+    lines = (line.split() for line in status.splitlines())
+    return next((int(line[1]) * _KIB for line in lines if line[:1] == ["VmHWM:"]), 0)

@@ -20,6 +20,7 @@ from gossamer.catalog.extractions import Extraction, Job
 from gossamer.config.settings import Settings
 from gossamer.crawl.duty import begin_duty
 from gossamer.crawl.link import Link, Tag
+from gossamer.crawl.memory import peak_bytes
 from gossamer.crawl.watch import Watch
 from gossamer.crawl.workspace import Workspace
 from gossamer.news.articles import Extract, extraction_of
@@ -30,7 +31,6 @@ MAX_MEMORY_BYTES: Final = 2 << 30
 WORN_BYTES: Final = 512 << 20
 WORN_PAGES: Final = 2_000
 """A process that has held so much memory, or has seen so many pages, is replaced."""
-_KIB: Final = 1_024 if sys.platform == "linux" else 1
 
 
 class Duty(Struct, frozen=True):
@@ -68,8 +68,7 @@ class PageWorker:
         except MemoryError:
             detail = f"the extraction needs more than {MAX_MEMORY_BYTES >> 20} MiB of memory"
             return Report(Extraction(job.download_id, job.story_id, None, detail), worn=True)
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
-        return Report(result, self._pages >= WORN_PAGES or most >= WORN_BYTES)
+        return Report(result, self._pages >= WORN_PAGES or peak_bytes() >= WORN_BYTES)
 
 
 def loaded(extractor: str) -> Extract:

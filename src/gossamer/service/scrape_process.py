@@ -18,6 +18,7 @@ from msgspec import Struct
 from gossamer.crawl.duty import begin_duty
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.link import Link, Tag
+from gossamer.crawl.memory import peak_bytes
 from gossamer.errors import GossamerError
 from gossamer.parse.scraper import DEADLINE_SECONDS, scrape
 from gossamer.parse.scraper_records import Scraped
@@ -31,7 +32,6 @@ KILL_SECONDS: Final = 1.5 * DEADLINE_SECONDS
 """The scraper looks at its own clock between its steps; this is for a step that never ends."""
 _START_SECONDS: Final = 60.0
 _MODULE: Final = "gossamer.service.scrape_process"
-_KIB: Final = 1_024 if sys.platform == "linux" else 1
 
 
 class Page(Struct, frozen=True):
@@ -172,8 +172,7 @@ class _Worker:
             result = scraped(page)
         except MemoryError:
             return _Report(None, worn=True)
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB
-        return _Report(result, self._pages >= WORN_PAGES or most >= WORN_BYTES)
+        return _Report(result, self._pages >= WORN_PAGES or peak_bytes() >= WORN_BYTES)
 
 
 def main(arguments: Sequence[str]) -> int:
