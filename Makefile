@@ -69,8 +69,10 @@ format: $(DEV) ## Format the source
 docs: $(DEV) ## Write the reference pages that are made from the source
 	$(BIN)/python -m gossamer.cli.reference docs/reference
 
-bench: $(DEV) ## Measure against other crawlers on this machine
+bench: $(DEV) ## Measure against other crawlers on this machine; news and the service by themselves
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/news.py
+	$(BIN)/python bench/service.py
 
 lock: ## Choose the newest versions of all dependencies and lock them with hashes
 	$(PYTHON) -m venv $(LOCK_VENV)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import queued
+import sites
 
 from gossamer.catalog.news_catalog import NewsCatalog
 from gossamer.clock import SystemClock
@@ -152,10 +153,12 @@ def measure(folder: Path, feeds: int, fresh: int, port: int) -> Week:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--feeds", type=int, default=20_000)
+    parser.add_argument("--feeds", type=int, default=100_000)
     parser.add_argument("--few", type=int, default=2_000)
     parser.add_argument("--fresh", type=int, default=10, help="per cent with a new story each time")
     arguments = parser.parse_args()
+    if not sites.available():
+        raise SystemExit("left out: the feeds need nginx")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)

@@ -88,6 +88,8 @@ def main() -> None:
     parser.add_argument("--storage", type=int, default=2)
     parser.add_argument("--batch", type=int, default=2_000)
     arguments = parser.parse_args()
+    if arguments.site not in sites.available():
+        raise SystemExit(f"left out: {arguments.site} needs nginx and its Debian package")
     with (
         tempfile.TemporaryDirectory() as name,
         sites.serve(arguments.site, Path(name), 2_000) as served,
