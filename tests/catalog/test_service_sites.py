@@ -49,7 +49,7 @@ def test_a_new_site_is_there_with_its_lists(desk):
         id="s1",
         urls=["http://a.example/", SiteURL(url="HTTP://A.example/b", user_id=7, priority=3)],
         filters=[Filter(pattern="/x", action=-1), Filter(pattern="/y")],
-        properties=properties(TEMPLATE="{}", PROCESS_CTYPES="text/html"),
+        properties=properties(template="{}", PROCESS_CTYPES="text/html"),
         description="mine",
         priority=7,
         max_urls=5,
@@ -68,7 +68,7 @@ def test_a_new_site_is_there_with_its_lists(desk):
         ("/y", FilterType.INCLUDE),
     ]
     assert {each.name: each.value for each in found.properties} == {
-        "TEMPLATE": "{}",
+        "template": "{}",
         "PROCESS_CTYPES": "text/html",
     }
     assert desk.urls("s1") == ["http://a.example/", "http://a.example/b"]
@@ -155,50 +155,50 @@ def lists_of(desk: Desk, site_id: str) -> tuple[list, list, dict]:
 
 @pytest.mark.req("S3.128")
 def test_append_adds_to_lists(desk):
-    site_id = desk.site(filters=[Filter(pattern="1")], properties=properties(A="1"))
+    site_id = desk.site(filters=[Filter(pattern="1")], properties=properties(USER_A="1"))
     update(
         desk,
         site_id,
         urls=["http://a.example/2"],
         filters=[Filter(pattern="2")],
-        properties=properties(B="2"),
+        properties=properties(USER_B="2"),
     )
     assert lists_of(desk, site_id) == (
         ["http://a.example/", "http://a.example/2"],
         [("1", 0), ("2", 0)],
-        {"A": "1", "B": "2"},
+        {"USER_A": "1", "USER_B": "2"},
     )
 
 
 @pytest.mark.req("S3.129")
 def test_overwrite_puts_new_lists_in_the_place_of_old_ones(desk):
-    site_id = desk.site(filters=[Filter(pattern="1")], properties=properties(A="1"))
+    site_id = desk.site(filters=[Filter(pattern="1")], properties=properties(USER_A="1"))
     update(
         desk,
         site_id,
         update_type=UpdateType.OVERWRITE,
         urls=["http://a.example/2"],
         filters=[Filter(pattern="2")],
-        properties=properties(B="2"),
+        properties=properties(USER_B="2"),
     )
-    assert lists_of(desk, site_id) == (["http://a.example/2"], [("2", 0)], {"B": "2"})
+    assert lists_of(desk, site_id) == (["http://a.example/2"], [("2", 0)], {"USER_B": "2"})
 
 
 @pytest.mark.req("S3.130")
 def test_update_changes_records_that_are_there_and_adds_none(desk):
-    site_id = desk.site(filters=[Filter(pattern="1")], properties=properties(A="1"))
+    site_id = desk.site(filters=[Filter(pattern="1")], properties=properties(USER_A="1"))
     update(
         desk,
         site_id,
         update_type=UpdateType.UPDATE,
         urls=[SiteURL(url="http://a.example/", user_id=4), "http://a.example/2"],
         filters=[Filter(pattern="1", group_id=6), Filter(pattern="2")],
-        properties=properties(A="one", B="2"),
+        properties=properties(USER_A="one", USER_B="2"),
     )
     assert lists_of(desk, site_id) == (
         [SiteURL(url="http://a.example/", user_id=4)],
         [("1", 6)],
-        {"A": "one"},
+        {"USER_A": "one"},
     )
 
 

@@ -106,8 +106,15 @@ def test_one_round_downloads_feeds_and_all_their_stories_once(desk: Desk, paper:
 def test_the_engine_shares_the_work_among_the_processes_it_was_told_to_have(
     desk: Desk, paper: Press
 ) -> None:
+    at_once: list[int] = []
+    busy: set[str] = set()
+
     def slow(request: Request) -> tuple[int, dict[str, str], bytes]:
+        name = request.headers["host"] + request.path
+        busy.add(name)
+        at_once.append(len(busy))
         time.sleep(0.05)
+        busy.discard(name)
         return 200, {"Content-Type": "text/html"}, request.path.encode() * 100
 
     with press("127.0.0.2") as second, press("127.0.0.3") as third:
@@ -117,11 +124,14 @@ def test_the_engine_shares_the_work_among_the_processes_it_was_told_to_have(
             each.feed("/feed", items)
             each.routes.update({f"/{n}": slow for n in range(20)})
             desk.subscribe(each.url("/feed"), source=each.root)
-        desk.run(T, "--workers", "3", "--concurrency", "3", "--set", "urlserver.host_concurrent=1")
+        # Four of each site in one provision: the provider is called again and again.
+        few = ("--set", "news.per_site=4", "--set", "urlserver.host_concurrent=1")
+        desk.run(T, "--workers", "3", "--concurrency", "3", *few)
         archives = list((desk.directory / "archive").glob("*.warc.gz"))
         workers = {file.name.rsplit("-", 1)[0] for file in archives}
         assert len(workers) == 3, archives
-        # Each process has had one URL after the other: never more at once than there are.
+        # As many at once as there are processes, and each URL went to one of them.
+        assert max(at_once) == 3
         for each in papers:
             assert all(each.asked(f"/{n}") == 1 for n in range(20))
 

@@ -11,6 +11,7 @@ from gossamer.objects.enumerations import (
     ContentKind,
     CrawlStatus,
     DelayedType,
+    FilterOperation,
     HistoryCleanUp,
     SiteSelect,
     SiteState,
@@ -19,6 +20,7 @@ from gossamer.objects.extras import Attribute, AttributeFetch
 from gossamer.objects.problems import ObjectError, UnsupportedError
 from gossamer.objects.selection import Criterions
 from gossamer.objects.site import (
+    Filter,
     Properties,
     Property,
     Site,
@@ -299,3 +301,25 @@ def test_objects_of_another_kind_are_refused(desk):
     for name in ("BATCH", "RESOURCE_FETCH"):
         with pytest.raises((UnsupportedError, ObjectError)):
             desk.do(name, None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"properties": Properties([Property(name="ROBOTS_MODE", value="0")])}, "ROBOTS_MODE"),
+        ({"properties": Properties([Property(name="NO_SUCH", value="")])}, "NO_SUCH"),
+        ({"properties": Properties([Property(name="HTTP_HEADERS", value="{")])}, "HTTP_HEADERS"),
+        ({"filters": [Filter(pattern="(")]}, "pattern"),
+        ({"filters": [Filter(op_code=FilterOperation.SQL_EXPRESSION)]}, "opCode"),
+    ],
+)
+def test_what_a_site_cannot_have_is_refused_by_name_and_changes_nothing(desk, fields, named):
+    answer = desk.do("SITE_NEW", Site(urls=[ROOT], **fields))
+    assert answer.error_code != 0
+    assert named in answer.error_message
+    assert desk.do("SITE_STATUS", SiteStatus(id=SITE)).state is SiteState.NOT_FOUND
+    desk.site(ROOT)
+    before = desk.do("SITE_STATUS", SiteStatus(id=SITE))
+    answer = desk.do("SITE_UPDATE", SiteUpdate(id=SITE, **fields))
+    assert named in answer.error_message
+    assert desk.do("SITE_STATUS", SiteStatus(id=SITE)) == before

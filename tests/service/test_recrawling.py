@@ -54,14 +54,6 @@ def shop(tmp_path: Path) -> Iterator[Workshop]:
     made.close()
 
 
-@pytest.fixture
-def depot(tmp_path: Path) -> Iterator[Workshop]:
-    """Like `shop`, but batches begin, and it is the engine that moves counters by them."""
-    made = Workshop(tmp_path)
-    yield made
-    made.close(counters=False)
-
-
 def with_settings(shop: Workshop, **sections: object) -> ServiceSettings:
     return replace(shop.settings, **sections)
 
@@ -337,41 +329,41 @@ def test_roots_are_what_is_crawled_again_by_default() -> None:
 # ----------------------------------------------------------------------------- incremental
 
 
-def test_urls_that_have_probably_changed_are_crawled_again(depot: Workshop) -> None:
-    site = depot.site(properties={"INCREMENTAL_CRAWLING": "1"})
-    other = depot.site("http://b.example/")
-    fetched = depot.now
+def test_urls_that_have_probably_changed_are_crawled_again(shop: Workshop) -> None:
+    site = shop.site(properties={"INCREMENTAL_CRAWLING": "1"})
+    other = shop.site("http://b.example/")
+    fetched = shop.now
     for url, age_hours, depth in ((A, 1, 2), (B, 10, 1), (C, 1, 1)):
-        depot.crawled(site, url, depth=depth)
-        depot.crawled(other, url, depth=depth)
-        _touch(depot, url, fetched, fetched - 3_600 * age_hours)
-    settings = with_settings(depot, incremental=IncrementalSettings(max_urls=5))
-    task = Incremental(settings, depot.catalog)
-    depot.clock.advance(3_599)
-    assert task.run(depot.now)["batches_crawl_urls"] == 0
-    depot.clock.advance(2)
-    assert task.run(depot.now)["batches_crawl_url_fetch_incr"] == 2
-    assert [status_of(depot, site, url) for url in (A, B, C)] == [2, 4, 2]
-    assert [status_of(depot, other, url) for url in (A, B, C)] == [4, 4, 4]
-    assert depot.query("SELECT kind, items FROM batch") == [(int(CrawlerType.INCREMENTAL), 2)]
-    depot.clock.advance(10 * 3_600)
-    settings = with_settings(depot, incremental=IncrementalSettings(max_urls=5, max_depth=0))
-    assert Incremental(settings, depot.catalog).run(depot.now)["batches_crawl_urls"] == 0
+        shop.crawled(site, url, depth=depth)
+        shop.crawled(other, url, depth=depth)
+        _touch(shop, url, fetched, fetched - 3_600 * age_hours)
+    settings = with_settings(shop, incremental=IncrementalSettings(max_urls=5))
+    task = Incremental(settings, shop.catalog)
+    shop.clock.advance(3_599)
+    assert task.run(shop.now)["batches_crawl_urls"] == 0
+    shop.clock.advance(2)
+    assert task.run(shop.now)["batches_crawl_url_fetch_incr"] == 2
+    assert [status_of(shop, site, url) for url in (A, B, C)] == [2, 4, 2]
+    assert [status_of(shop, other, url) for url in (A, B, C)] == [4, 4, 4]
+    assert shop.query("SELECT kind, items FROM batch") == [(int(CrawlerType.INCREMENTAL), 2)]
+    shop.clock.advance(10 * 3_600)
+    settings = with_settings(shop, incremental=IncrementalSettings(max_urls=5, max_depth=0))
+    assert Incremental(settings, shop.catalog).run(shop.now)["batches_crawl_urls"] == 0
 
 
-def test_the_shallowest_and_most_changing_come_first(depot: Workshop) -> None:
-    site = depot.site(properties={"INCREMENTAL_CRAWLING": "1"})
+def test_the_shallowest_and_most_changing_come_first(shop: Workshop) -> None:
+    site = shop.site(properties={"INCREMENTAL_CRAWLING": "1"})
     for url, depth, rate in ((A, 2, 0.9), (B, 1, 0.1), (C, 1, 0.8)):
-        depot.crawled(site, url, depth=depth, m_rate=rate)
-        _touch(depot, url, depot.now, depot.now - 60)
-    depot.clock.advance(3_600)
-    settings = with_settings(depot, incremental=IncrementalSettings(max_urls=1))
+        shop.crawled(site, url, depth=depth, m_rate=rate)
+        _touch(shop, url, shop.now, shop.now - 60)
+    shop.clock.advance(3_600)
+    settings = with_settings(shop, incremental=IncrementalSettings(max_urls=1))
     order = []
     for _ in range(2):
-        Incremental(settings, depot.catalog).run(depot.now)
-        order += [url for url in (A, B, C) if status_of(depot, site, url) == 2 and url not in order]
+        Incremental(settings, shop.catalog).run(shop.now)
+        order += [url for url in (A, B, C) if status_of(shop, site, url) == 2 and url not in order]
     assert order == [C, B]
-    assert Incremental(settings, depot.catalog).run(depot.now)["batches_crawl_urls"] == 0, "enough"
+    assert Incremental(settings, shop.catalog).run(shop.now)["batches_crawl_urls"] == 0, "enough"
 
 
 def _touch(shop: Workshop, url: str, tcdate: float, last_modified: float) -> None:

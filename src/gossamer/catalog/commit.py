@@ -254,6 +254,16 @@ class Commit:
         write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
 
 
+def results_only(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return verdicts without what was found: for faces that decide themselves what is next."""
+    return [
+        replace(verdict, findings=replace(verdict.findings, records=(), found=()))
+        if verdict.findings.records or verdict.findings.found
+        else verdict
+        for verdict in verdicts
+    ]
+
+
 def put_host_clocks(
     connection: sqlite3.Connection, memory: Memory, clocks: Sequence[HostClock]
 ) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.catalog.catalog import Committed, Gate, Recovery, Verdict
+from gossamer.catalog.commit import results_only
 from gossamer.catalog.connection import Database
 from gossamer.catalog.discover import discover
 from gossamer.catalog.memory import Memory
@@ -110,14 +111,7 @@ class NewsCatalog(SqliteCatalog):
         now: float,
         gate: Gate | None,
     ) -> Committed:
-        # What is wanted next is decided here: where a redirect leads nobody else goes.
-        plain = [
-            replace(verdict, findings=replace(verdict.findings, records=(), found=()))
-            if verdict.findings.records or verdict.findings.found
-            else verdict
-            for verdict in verdicts
-        ]
-        committed = super()._apply(connection, memory, plain, now, gate)
+        committed = super()._apply(connection, memory, results_only(verdicts), now, gate)
         news = NewsCommit(connection, memory, self._rules, now)
         wanted = news.apply(verdicts, committed.stale)
         return replace(committed, new_urls=committed.new_urls + wanted)

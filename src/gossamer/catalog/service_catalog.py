@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from gossamer.catalog.batch_facts import BatchState, ItemRow, Memo
 from gossamer.catalog.batches import BATCHES, BatchCommit
 from gossamer.catalog.catalog import Committed, Gate, Verdict
+from gossamer.catalog.commit import results_only
 from gossamer.catalog.connection import Database
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.sqlite import SqliteCatalog
@@ -122,14 +123,7 @@ class ServiceCatalog(SqliteCatalog):
         now: float,
         gate: Gate | None,
     ) -> Committed:
-        # What is wanted next is decided here: where a redirect leads nobody else goes.
-        plain = [
-            replace(verdict, findings=replace(verdict.findings, records=(), found=()))
-            if verdict.findings.records or verdict.findings.found
-            else verdict
-            for verdict in verdicts
-        ]
-        committed = super()._apply(connection, memory, plain, now, gate)
+        committed = super()._apply(connection, memory, results_only(verdicts), now, gate)
         wanted = BatchCommit(connection, memory, self._memo, now).apply(verdicts, committed.stale)
         return replace(committed, new_urls=committed.new_urls + wanted)
 

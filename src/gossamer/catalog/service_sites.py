@@ -30,8 +30,10 @@ from gossamer.catalog.service_rows import (
 )
 from gossamer.catalog.service_selection import SITES, epoch_at, moment_sql, select_sites
 from gossamer.objects.enumerations import GENERAL_SITE, ErrorCode, SiteState, UpdateType
+from gossamer.objects.filters import check_filters
 from gossamer.objects.normal import normalised
 from gossamer.objects.problems import ObjectError
+from gossamer.objects.properties import check_properties
 from gossamer.objects.site import (
     Filter,
     Properties,
@@ -249,6 +251,7 @@ def _put_roots(
 def _put_filters(
     change: Change, site_id: int, filters: Sequence[Filter], update_type: UpdateType
 ) -> None:
+    check_filters(filters)
     if update_type is UpdateType.OVERWRITE:
         change.connection.execute(SERVICE["forget_filters"], (site_id,))
     for each in filters:
@@ -274,6 +277,7 @@ def _put_filters(
 def _put_properties(
     change: Change, site_id: int, properties: Iterable[Property], update_type: UpdateType
 ) -> None:
+    check_properties(properties)
     if update_type is UpdateType.OVERWRITE:
         change.connection.execute(SERVICE["forget_properties"], (site_id,))
     query = "change_property" if update_type is UpdateType.UPDATE else "put_property"

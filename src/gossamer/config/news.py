@@ -115,7 +115,12 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     ] = 300
     extractors: Annotated[
         int,
-        Meta(ge=0, le=256, description="Processes that extract articles; 0: extract nothing."),
+        Meta(
+            ge=0,
+            le=256,
+            description="Processes that extract articles; 0: the engine extracts nothing, and "
+            "`news extract` does it in its own process.",
+        ),
     ] = 1
     extract_seconds: Annotated[
         float, Meta(ge=1, le=3_600, description="How long the extraction of one page may take.")

@@ -61,12 +61,12 @@ class Workspace:
         """Whether there is a workspace here."""
         return self.catalog.exists()
 
-    def require(self) -> Self:
-        """Complain unless there is a workspace here."""
+    def require(self, make: str = "gossamer crawl URL") -> Self:
+        """Complain unless there is a workspace here; `make` is the command that makes one."""
         if not self.exists():
             raise WorkspaceError(
                 f"no workspace in {self.directory}: there is no {self.catalog.name}; "
-                f"make one with: gossamer crawl URL --dir {self.directory}"
+                f"make one with: {make} --dir {self.directory}"
             )
         return self
 

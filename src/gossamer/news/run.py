@@ -62,7 +62,7 @@ def run_news(
     clock = clock or SystemClock()
     stops = stops or Stops()
     settings = news_settings(settings)
-    workspace = Workspace(directory).require()
+    workspace = Workspace(directory).require("gossamer news add URL")
     began = clock.monotonic()
     calm_collector()
     with (

@@ -1,16 +1,12 @@
 """The properties of a site: which are supported, and what those that steer crawling mean."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-import msgspec
-from msgspec import Struct
-
 from gossamer.objects.enumerations import ModesFlag
-from gossamer.objects.patterns import PatternError, check_pattern, replaced
+from gossamer.objects.headers import parse_cookies, parse_headers
 from gossamer.objects.problems import ObjectError, UnsupportedError
 from gossamer.objects.site import Property
-from gossamer.url.canonical import canonicalize
 from gossamer.wording import shortened
 
 OWN_PREFIX: Final = "USER_"
@@ -138,11 +134,14 @@ _ALL_MODES: Final = ModesFlag.CRAWLING | ModesFlag.PROCESSING | ModesFlag.RECRAW
 
 
 def check_properties(properties: Iterable[Property]) -> None:
-    """Raise an ObjectError that names the first property that is not supported."""
+    """Raise an ObjectError that names the first property that is not supported, or not sound."""
     for each in properties:
         reason = reason_against(each.name)
         if reason:
             raise UnsupportedError("Property", shortened(each.name, 64), reason)
+        check = _CHECKS.get(each.name)
+        if check is not None:
+            check(each.value)
 
 
 def reason_against(name: str) -> str:
@@ -182,9 +181,9 @@ def is_on(properties: Sequence[Property], name: str, default: bool = False) -> b
     return value_of(properties, name, "1" if default else "0").strip() not in ("", "0")
 
 
-def modes_of(properties: Sequence[Property]) -> ModesFlag:
-    """Return the periodic processes that a site takes part in; without MODES_FLAG, all."""
-    text = value_of(properties, "MODES_FLAG").strip()
+def modes_of(text: str) -> ModesFlag:
+    """Return the periodic processes that MODES_FLAG names; all, if it is empty."""
+    text = text.strip()
     if not text:
         return _ALL_MODES
     if not text.isdecimal() or len(text) > 9 or not text.isascii():
@@ -192,64 +191,8 @@ def modes_of(properties: Sequence[Property]) -> ModesFlag:
     return ModesFlag(int(text)) & _ALL_MODES
 
 
-class NormalizeRule(Struct, frozen=True):
-    """URL_NORMALIZE: what is done to a URL before it is looked at."""
-
-    replacements: tuple[tuple[str, str], ...] = ()
-    drops_www: bool = False
-
-
-_DROP_WWW: Final = 1
-_MAX_RULES: Final = 100
-
-
-def normalize_rule(properties: Sequence[Property]) -> NormalizeRule:
-    """Return the rule of a site; ObjectError if it cannot be used.
-
-    The canonical form is always made, whatever the mask: it is the identity of a URL here.
-    """
-    text = value_of(properties, "URL_NORMALIZE").strip()
-    written = _read_rule(text) if text else _WrittenRule()
-    mask_text = value_of(properties, "URL_NORMALIZE_MASK").strip()
-    if mask_text and not (mask_text.isascii() and mask_text.isdecimal() and len(mask_text) < 5):
-        raise ObjectError("Property", "URL_NORMALIZE_MASK", "a sum of 1, 2 and 4 is expected")
-    mask = written.mask if written.mask is not None else int(mask_text or 4)
-    pairs = tuple(pair for rule in written.replace for pair in rule.items())
-    if len(pairs) > _MAX_RULES:
-        raise ObjectError("Property", "URL_NORMALIZE", f"at most {_MAX_RULES} rules are expected")
-    for pattern, _ in pairs:
-        try:
-            check_pattern(pattern)
-        except PatternError as error:
-            raise ObjectError("Property", "URL_NORMALIZE", error.expected) from None
-    return NormalizeRule(pairs, bool(mask & _DROP_WWW))
-
-
-def normalized_by(rule: NormalizeRule, url: str) -> str | None:
-    """Return what a rule makes of a URL, in canonical form; None if that is no URL."""
-    for pattern, replacement in rule.replacements:
-        try:
-            url = replaced(pattern, replacement, url)
-        except PatternError:
-            return None
-    canonical = canonicalize(url)
-    if canonical is None or not rule.drops_www:
-        return canonical
-    scheme, _, rest = canonical.partition("://")
-    return canonicalize(f"{scheme}://{rest.removeprefix('www.')}")
-
-
-class _WrittenRule(Struct, frozen=True, forbid_unknown_fields=True):
-    mask: int | None = None
-    replace: list[dict[str, str]] = []
-
-
-def _read_rule(text: str) -> _WrittenRule:
-    try:
-        return msgspec.json.decode(text, type=_WrittenRule, strict=False)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise ObjectError(
-            "Property",
-            "URL_NORMALIZE",
-            'JSON such as {"mask": 4, "replace": [{"pattern": "replacement"}]} is expected',
-        ) from None
+_CHECKS: Final[dict[str, Callable[[str], object]]] = {
+    "HTTP_COOKIE": parse_cookies,
+    "HTTP_HEADERS": parse_headers,
+    "MODES_FLAG": modes_of,
+}
