@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from processing_rig import PAGE, ROOT, Workshop
 
-from gossamer.catalog.batches import BATCHES
 from gossamer.catalog.recrawling import sites_at_work
+from gossamer.catalog.site_book import BATCHES
 from gossamer.objects.enumerations import (
     CrawlerType,
     CrawlStatus,

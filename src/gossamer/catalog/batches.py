@@ -4,9 +4,8 @@ Runs inside the transactions of the catalog, as `news_commit.py` does for news: 
 brought, what that means to each site, and the URLs found on it become durable together.
 """
 
-import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -20,37 +19,26 @@ from gossamer.catalog.batch_facts import (
     SiteFacts,
 )
 from gossamer.catalog.catalog import Verdict
-from gossamer.catalog.discover import discover, known_urls
+from gossamer.catalog.collecting import Collector
 from gossamer.catalog.leases import json_list
+from gossamer.catalog.manners import manner_of
 from gossamer.catalog.memory import Memory
-from gossamer.catalog.queries import load_queries
-from gossamer.catalog.service_counters import counted
-from gossamer.catalog.service_rows import KnownSite
+from gossamer.catalog.site_book import BATCHES, SiteBook
 from gossamer.catalog.tally import Tally
-from gossamer.messages import NOT_MODIFIED_STATUS, Due, Findings, Found, Kind, Manner
+from gossamer.messages import NOT_MODIFIED_STATUS, Due, Findings, Kind
 from gossamer.objects.enumerations import (
-    FilterMode,
-    FilterOperation,
-    FilterStage,
     SiteState,
     URLState,
-    URLType,
 )
 from gossamer.objects.error_mask import ErrorBit, mask_of_outcome
-from gossamer.objects.filters import passes
-from gossamer.objects.site import Filter
 from gossamer.objects.wishes import (
-    headers_of,
     is_allowed,
-    milliseconds_of,
     number_of,
     status_after,
 )
 from gossamer.outcomes import Outcome, State
 from gossamer.reports import PageReport
-from gossamer.url.parts import host_of, md5_of
 
-BATCHES: Final = load_queries("batches.sql")
 _MAX_ERRORS_BIT: Final = 1 << ErrorBit.SITE_MAX_ERRORS
 _MAX_RESOURCES_BIT: Final = 1 << ErrorBit.SITE_MAX_RESOURCES
 _EMPTY_BIT: Final = 1 << ErrorBit.EMPTY_CONTENT
@@ -73,9 +61,8 @@ class BatchCommit:
         self._memo = memo
         self._now = now
         self._tally = Tally()
-        self._sites: dict[int, SiteFacts | None] = {}
-        self._properties: dict[int, dict[str, str]] = {}
-        self._filters: dict[int, list[Filter]] = {}
+        self._book = SiteBook(connection)
+        self._collector = Collector(connection, memory, memo, self._book, self._tally, now)
         self._wanted = 0
 
     # ---------------------------------------------------------------- batches begin
@@ -92,7 +79,7 @@ class BatchCommit:
         values = (kind, len(taken), self._now, until)
         batch_id = self._connection.execute(BATCHES["insert_batch"], values).lastrowid or 0
         for set_id, doc_ids in _by_set(taken).items():
-            with self._counted(set_id, doc_ids):
+            with self._book.counted(set_id, doc_ids):
                 for doc_id in doc_ids:
                     item = (batch_id, set_id, doc_id, doc_id)
                     self._connection.execute(BATCHES["insert_item"], item)
@@ -148,7 +135,7 @@ class BatchCommit:
         return sum(self._connection.execute(BATCHES["return_member"], row).rowcount for row in rows)
 
     def _is_open(self, set_id: int) -> bool:
-        site = self._site(set_id)
+        site = self._book.site(set_id)
         if site is None or site.state != SiteState.ACTIVE:
             return False
         bit = 0
@@ -159,7 +146,7 @@ class BatchCommit:
         if not bit:
             return True
         self._connection.execute(BATCHES["suspend_site"], (bit, self._now, site.site_id))
-        del self._sites[set_id]
+        self._book.forget(set_id)
         return False
 
     def _want(self, doc_id: int, kind: Kind = Kind.PAGE) -> None:
@@ -186,7 +173,7 @@ class BatchCommit:
         kept_as = []
         first: tuple[SiteFacts, MemberFacts] | None = None
         for item in items:
-            site, member = self._site(item.set_id), self._member(item)
+            site, member = self._book.site(item.set_id), self._book.member(item)
             if site is None or member is None:
                 continue
             first = first or (site, member)
@@ -194,21 +181,14 @@ class BatchCommit:
             kept_as.append((site.id, md5.hex()))
             values = (self._now, item.batch_id, item.set_id, item.doc_id)
             if item.began_at is None:
-                with self._counted(item.set_id, [item.doc_id]):
+                with self._book.counted(item.set_id, [item.doc_id]):
                     self._connection.execute(BATCHES["crawling_member"], values)
             self._connection.execute(BATCHES["begin_item"], values)
         if first is None:
             return due
         site, member = first
-        properties = self._properties_of(site.site_id)
-        manner = Manner(
-            headers=headers_of(properties, self._memo.uses),
-            timeout_ms=int(member.http_timeout or site.http_timeout),
-            connect_ms=milliseconds_of(properties.get("CONNECTION_TIMEOUT", "")),
-            delay_ms=int(member.request_delay or site.request_delay),
-            kept_as=tuple(kept_as),
-            keeps_headers=properties.get("STORE_HTTP_HEADERS", "1") != "0",
-            keeps_request=properties.get("STORE_HTTP_REQUEST", "1") != "0",
+        manner = manner_of(
+            site, member, self._book.properties_of(site.site_id), self._memo, kept_as
         )
         return msgspec.structs.replace(due, manner=manner)
 
@@ -227,7 +207,7 @@ class BatchCommit:
         return self._wanted
 
     def _judge(self, item: Item, findings: Findings) -> None:
-        site = self._site(item.set_id)
+        site = self._book.site(item.set_id)
         if site is None:
             # Cleaned up or deleted meanwhile.
             self._end_item(item, ItemState.LEFT_OUT)
@@ -240,7 +220,7 @@ class BatchCommit:
 
     def _follow(self, item: Item, site: SiteFacts, findings: Findings) -> None:
         """Go on where a redirect leads, as often as the site allows."""
-        properties = self._properties_of(site.site_id)
+        properties = self._book.properties_of(site.site_id)
         by_page = findings.status < 300 or findings.status >= 400
         if by_page and item.page_hops >= number_of(
             properties, "HTML_REDIRECTS_MAX", _PAGE_REDIRECTS
@@ -252,7 +232,7 @@ class BatchCommit:
         ):
             self._crawled(item, site, findings, _HTTP_REDIRECTS_BIT)
             return
-        doc_id = self._document(findings.redirect_to or "", findings.doc_id)
+        doc_id = self._collector.document(findings.redirect_to or "", findings.doc_id)
         values = (doc_id, int(not by_page), int(by_page), *_key(item))
         self._connection.execute(BATCHES["move_item"], values)
         self._want(doc_id)
@@ -265,7 +245,7 @@ class BatchCommit:
             mask |= _SIZE_BIT
         if not mask and not findings.body_bytes and not unchanged:
             mask |= _EMPTY_BIT
-        properties = self._properties_of(site.site_id)
+        properties = self._book.properties_of(site.site_id)
         if not mask and not unchanged and not is_allowed(findings.content_type, properties):
             mask |= _TYPE_BIT
         before = self._connection.execute(
@@ -296,123 +276,17 @@ class BatchCommit:
             "set_id": item.set_id,
             "doc_id": item.doc_id,
         }
-        with self._counted(item.set_id, [item.doc_id]):
+        with self._book.counted(item.set_id, [item.doc_id]):
             self._connection.execute(BATCHES["crawled_member"], values)
         if not mask:
-            self._collect(item, site, report)
+            self._collector.collect(item, site, report)
         self._end_item(item, ItemState.LEFT_OUT if mask else ItemState.CRAWLED)
-
-    @contextlib.contextmanager
-    def _counted(self, set_id: int, doc_ids: Sequence[int]) -> Iterator[None]:
-        """Move the counters of a site by what the block changes in these members of it."""
-        site = self._site(set_id)
-        if site is None:
-            yield
-            return
-        with counted(self._connection, KnownSite(site.site_id, set_id), doc_ids):
-            yield
-        # Its counters are read again when they are needed.
-        self._sites.pop(set_id, None)
 
     def _end_item(self, item: Item, state: ItemState) -> None:
         self._connection.execute(BATCHES["end_item"], (int(state), *_key(item)))
         if self._connection.execute(BATCHES["is_batch_open"], (item.batch_id,)).fetchone() is None:
             values = (int(BatchState.FINISHED), self._now, "", item.batch_id)
             self._connection.execute(BATCHES["end_batch"], values)
-
-    # ------------------------------------------------------------------- found on pages
-
-    def _collect(self, item: Item, site: SiteFacts, report: PageReport) -> int:
-        """Tell the site of the URLs found on a page, if it wants them (S3.67-S3.69)."""
-        member = self._member(item)
-        if member is None or member.type == URLType.SINGLE:
-            return 0
-        keys = {md5_of(url): url for url in report.links}
-        media = {md5_of(url): url for url in report.media}
-        fresh = self._memo.unknown(item.set_id, keys.keys() | media.keys())
-        if not fresh:
-            return 0
-        filters = self._filters_of(site.site_id)
-        wanted = [
-            (md5, url)
-            for md5, url in {**media, **keys}.items()
-            if md5 in fresh
-            and passes(
-                url,
-                filters,
-                FilterStage.COLLECT_URLS,
-                FilterMode.MEDIA if md5 in media else FilterMode.URL,
-            )
-        ]
-        limit = site.max_urls_from_page or member.max_urls_from_page
-        if limit:
-            wanted = wanted[:limit]
-        self._memo.learn(item.set_id, fresh)
-        return self._enter(item, site, member, wanted)
-
-    def _enter(
-        self,
-        item: Item,
-        site: SiteFacts,
-        member: MemberFacts,
-        wanted: Sequence[tuple[bytes, str]],
-    ) -> int:
-        if not wanted:
-            return 0
-        doc_ids = self._documents(wanted, item.doc_id)
-        known = {
-            row[0]: row
-            for row in self._connection.execute(
-                BATCHES["known_members"], (item.set_id, json_list(doc_ids))
-            )
-        }
-        renewed = self._renew(item.set_id, site, known.values())
-        fresh = [doc_id for doc_id in doc_ids if doc_id not in known]
-        if site.max_urls:
-            (count,) = self._connection.execute(
-                BATCHES["members_of_site"], (item.set_id,)
-            ).fetchone()
-            fresh = fresh[: max(0, site.max_urls - count)]
-        (md5,) = self._connection.execute(BATCHES["md5_of"], (item.doc_id,)).fetchone()
-        rows = [
-            (
-                item.set_id, doc_id, site.url_type, member.priority, member.depth + 1,
-                site.request_delay, site.http_timeout, md5.hex(), self._now, self._now,
-            )
-            for doc_id in fresh
-        ]  # fmt: skip
-        with self._counted(item.set_id, fresh):
-            self._connection.executemany(BATCHES["insert_member"], rows)
-        return len(fresh) + renewed
-
-    def _renew(
-        self, set_id: int, site: SiteFacts, known: Iterable[tuple[int, int, float | None]]
-    ) -> int:
-        """Have known URLs crawled again that were found again, if their time has come."""
-        if not site.recrawl_period:
-            return 0
-        latest = self._now - 60.0 * site.recrawl_period
-        old = [doc_id for doc_id, _, udate in known if udate is not None and udate < latest]
-        with self._counted(set_id, old):
-            rows = [(set_id, doc_id) for doc_id in old]
-            return self._connection.executemany(BATCHES["renew_member"], rows).rowcount
-
-    def _documents(self, wanted: Sequence[tuple[bytes, str]], parent: int) -> list[int]:
-        """Return the documents of URLs, which become known if they are not."""
-        md5s = [md5 for md5, _ in wanted]
-        known = known_urls(self._connection, md5s)
-        unknown = [
-            (Found(url, md5, host_of(url), 1, int(Kind.PAGE), int(State.EXCLUDED)), parent)
-            for md5, url in wanted
-            if md5 not in known
-        ]
-        if unknown:
-            discover(self._connection, self._memory, self._tally, unknown, self._now)
-            known = known_urls(self._connection, md5s)
-        return [known[md5][0] for md5 in md5s if md5 in known]
-
-    def _document(self, url: str, parent: int) -> int:
-        return self._documents([(md5_of(url), url)], parent)[0]
 
     # --------------------------------------------------------------------- batches end
 
@@ -427,7 +301,7 @@ class BatchCommit:
         for batch_id in batch_ids:
             items = self._connection.execute(BATCHES["open_items_of"], (batch_id,)).fetchall()
             for set_id, doc_id, _ in items:
-                with self._counted(set_id, [doc_id]):
+                with self._book.counted(set_id, [doc_id]):
                     self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
                 values = (int(ItemState.LEFT_OUT), batch_id, set_id, doc_id)
                 self._connection.execute(BATCHES["end_item"], values)
@@ -441,38 +315,6 @@ class BatchCommit:
         for row in self._connection.execute(BATCHES["open_items"], (json_list(doc_ids),)):
             items.setdefault(row[3], []).append(Item(*row))
         return items
-
-    def _site(self, set_id: int) -> SiteFacts | None:
-        if set_id not in self._sites:
-            row = self._connection.execute(BATCHES["site_facts"], (set_id,)).fetchone()
-            self._sites[set_id] = None if row is None else SiteFacts(*row)
-        return self._sites[set_id]
-
-    def _member(self, item: Item) -> MemberFacts | None:
-        row = self._connection.execute(BATCHES["member_of"], (item.set_id, item.doc_id)).fetchone()
-        return None if row is None else MemberFacts(*row)
-
-    def _properties_of(self, site_id: int) -> Mapping[str, str]:
-        if site_id not in self._properties:
-            rows = self._connection.execute(BATCHES["properties"], (site_id,))
-            self._properties[site_id] = dict(rows.fetchall())
-        return self._properties[site_id]
-
-    def _filters_of(self, site_id: int) -> Sequence[Filter]:
-        if site_id not in self._filters:
-            rows = self._connection.execute(BATCHES["filters"], (site_id,))
-            self._filters[site_id] = [
-                Filter(
-                    pattern=pattern,
-                    subject=subject,
-                    op_code=FilterOperation(code),
-                    stage=FilterStage(stage),
-                    action=action,
-                    mode=FilterMode(mode),
-                )
-                for pattern, subject, code, stage, action, _, mode in rows
-            ]
-        return self._filters[site_id]
 
     def _finish(self) -> None:
         self._tally.write(self._connection, self._memory.new_turn(), self._now)

@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from gossamer.catalog.batches import BATCHES
 from gossamer.catalog.connection import Database
 from gossamer.catalog.queries import load_queries
 from gossamer.catalog.service_attributes import put_attribute
@@ -26,6 +25,7 @@ from gossamer.catalog.service_members import (
 )
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.service_selection import select_sites
+from gossamer.catalog.site_book import BATCHES
 from gossamer.objects.criterions import parse_condition
 from gossamer.objects.enumerations import CrawlStatus, SiteState, URLKey
 from gossamer.objects.error_mask import FATAL_MASK

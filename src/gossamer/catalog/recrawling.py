@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from gossamer.catalog.batch_facts import Memo
-from gossamer.catalog.batches import BATCHES, BatchCommit
+from gossamer.catalog.batches import BatchCommit
 from gossamer.catalog.connection import Database
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.queries import load_queries
@@ -19,6 +19,7 @@ from gossamer.catalog.service_counters import counted, record
 from gossamer.catalog.service_members import Change, changing, find_site, md5s_of
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.service_selection import select_urls
+from gossamer.catalog.site_book import BATCHES
 from gossamer.objects.enumerations import CrawlerType, CrawlStatus
 from gossamer.objects.selection import Criterions
 

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from gossamer.catalog.batch_facts import BatchState, ItemRow, Memo
-from gossamer.catalog.batches import BATCHES, BatchCommit
+from gossamer.catalog.batches import BatchCommit
 from gossamer.catalog.catalog import Committed, Gate, Verdict
 from gossamer.catalog.commit import results_only
 from gossamer.catalog.connection import Database
 from gossamer.catalog.memory import Memory
+from gossamer.catalog.site_book import BATCHES
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.catalog.tally import Tally
 from gossamer.config.catalog import CatalogSettings
