@@ -43,6 +43,23 @@ def test_text_of_links_that_are_left_out_does_not_count():
     assert said(outer.format("one")) != said(outer.format("two"))
 
 
+def test_links_into_parts_of_a_page_are_judged_once_for_that_page():
+    index = "".join(
+        f'<a href="/{folder}/x.html#part{part}">{folder} word{part}</a><br>'
+        for folder in ("maze", "else")
+        for part in "abcdef"
+    )
+    asked: list[str] = []
+
+    def is_left_out(target: str) -> bool:
+        asked.append(target)
+        return "/maze/" in target
+
+    told = statements(index.encode(), HTML, URL, Joiner(), is_left_out)
+    assert asked == ["http://h/maze/x.html", "http://h/else/x.html"]
+    assert told == {b"elsewordaelsewordbelsewordcelseworddelsewordeelsewordf"}
+
+
 def test_links_are_resolved_as_the_page_says():
     body = '<base href="/else/"><a href="x.html">one</a>'
     assert said(body) == {b"one"}

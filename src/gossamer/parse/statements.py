@@ -81,7 +81,14 @@ def _empty_links(tree: Tree, url: str, joiner: Joiner, is_left_out: Callable[[st
     base = next((href for each in tree.select("base") if (href := text_of(each, "href"))), "")
     base = (joiner.join(url, base) if base else None) or url
     elements = tree.select("a[href]")
-    targets = joiner.join_all(base, [text_of(element, "href") for element in elements])
-    for element, target in zip(elements, targets, strict=True):
-        if target is not None and is_left_out(target):
+    # An index leads to few pages by thousands of links, each to another part of them.
+    hrefs = [text_of(element, "href").partition("#")[0] for element in elements]
+    distinct = list(dict.fromkeys(hrefs))
+    left_out = {
+        href
+        for href, target in zip(distinct, joiner.join_all(base, distinct), strict=True)
+        if target is not None and is_left_out(target)
+    }
+    for element, href in zip(elements, hrefs, strict=True):
+        if href in left_out:
             element.clear()
