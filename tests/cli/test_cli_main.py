@@ -176,6 +176,30 @@ def test_help_starts_without_the_rooms():
     assert done.stderr.strip() == b"[]"
 
 
+def commands_of(parser) -> list[str]:
+    (action,) = (each for each in parser._actions if each.choices)
+    return list(action.choices)
+
+
+def test_a_command_that_is_asked_for_is_declared_alone_and_all_are_otherwise():
+    names = commands_of(main.parser())
+    assert {"site", "crawl", "url-server", "version"} <= set(names)
+    for name in names:
+        assert commands_of(main.parser([name])) == [name]
+    for words in (["--help"], ["no-such-command"], [""], []):
+        assert commands_of(main.parser(words)) == names
+
+
+def test_a_command_does_not_load_the_others():
+    program = (
+        "import sys; from gossamer.cli.main import main; main(['version']); "
+        "print([name for name in ('crawl', 'news', 'service') "
+        "if f'gossamer.cli.{name}' in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stderr.strip() == b"[]"
+
+
 def test_help_takes_at_most_150_milliseconds_of_cpu():
     best = 1.0
     for _ in range(3):

@@ -8,7 +8,6 @@ index that names them.
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Final
 from urllib.parse import quote
-from xml.sax.saxutils import escape
 
 from gossamer.errors import InputError
 from gossamer.site.model import Page, SiteMap, is_error
@@ -21,7 +20,8 @@ MIN_LOCATION: Final = 12
 MAX_LOCATION: Final = 2048
 
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_QUOTES = {'"': "&quot;", "'": "&apos;"}
+# Not with xml.sax.saxutils, which loads an HTTP client: 7 ms of each `gossamer site`.
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 
 
 def write(site_map: SiteMap, file: BinaryIO) -> None:
@@ -93,7 +93,7 @@ def _frame(element: str) -> tuple[bytes, bytes]:
 
 def _entry(element: str, url: str) -> bytes:
     # What XML cannot hold no canonical URL holds; quoting leaves all else as it is.
-    location = escape(quote(url, safe="!#$%&'()*+,/:;=?@[]~\"<>\\^`{|}"), _QUOTES)
+    location = quote(url, safe="!#$%&'()*+,/:;=?@[]~\"<>\\^`{|}").translate(_ESCAPES)
     return f"<{element}><loc>{location}</loc></{element}>\n".encode()
 
 
