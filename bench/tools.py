@@ -1,11 +1,14 @@
 """The crawlers that are compared: how each is installed and called."""
 
+import compileall
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import venv
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +17,8 @@ PEERS = HERE / ".peers"
 CONCURRENCY = 16
 # The newest release of the npm package that comes with its compiled part.
 SPIDER_RS = "@spider-rs/spider-rs@0.0.157"
+# An installation takes seconds; one that waits for a server that does not answer would never end.
+INSTALL_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -104,10 +109,13 @@ def _prepare_spider_rs() -> bool:
     if not shutil.which("node") or not shutil.which("npm"):
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "node_modules" / "@spider-rs").exists() and not _install(
-        ["npm", "install", "--silent", "--prefix", str(folder), SPIDER_RS]
-    ):
-        return False
+    marker = folder / "installed"
+    if not marker.exists():
+        # Its compiled part is a package of its own: no script has to run.
+        options = ["--silent", "--ignore-scripts", "--no-audit", "--no-fund"]
+        if not _install(["npm", "install", *options, "--prefix", str(folder), SPIDER_RS]):
+            return False
+        marker.touch()
     # Node looks for packages beside the script.
     shutil.copy(HERE / "peers" / "spider_crawl.mjs", folder)
     return True
@@ -115,11 +123,23 @@ def _prepare_spider_rs() -> bool:
 
 def _install(command: list[str]) -> bool:
     print("installing:", " ".join(command[-2:]), file=sys.stderr)
-    return subprocess.run(command, check=False, env={**os.environ}).returncode == 0
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return process.wait(INSTALL_SECONDS) == 0
+    except subprocess.TimeoutExpired:
+        print(f"gave up after {INSTALL_SECONDS} s: {' '.join(command)}", file=sys.stderr)
+        return False
+    finally:
+        # npm leaves children behind; with the group all of them end.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
-def _has_gossamer() -> bool:
-    return (Path(sys.executable).parent / "gossamer").exists()
+def _compile() -> bool:
+    """Compile the tree to bytecode, as pip does with what it installs."""
+    program = Path(sys.executable).parent / "gossamer"
+    return program.exists() and compileall.compile_dir(HERE.parent / "src", quiet=1)
 
 
 def _first_line(*command: str) -> str:
@@ -143,9 +163,9 @@ def _node_version() -> str:
 TOOLS = {
     tool.name: tool
     for tool in (
-        Tool("gossamer", _gossamer, _has_gossamer, lambda: "gossamer, this tree"),
-        Tool("site", _site, _has_gossamer, lambda: "gossamer site, this tree"),
-        Tool("daemons", _three_daemons, _has_gossamer, lambda: "gossamer as three daemons"),
+        Tool("gossamer", _gossamer, _compile, lambda: "gossamer, this tree"),
+        Tool("site", _site, _compile, lambda: "gossamer site, this tree"),
+        Tool("daemons", _three_daemons, _compile, lambda: "gossamer as three daemons"),
         Tool(
             "wget2",
             _wget2,
