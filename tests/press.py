@@ -19,6 +19,7 @@ class Request(NamedTuple):
     at: float
     path: str
     headers: dict[str, str]
+    method: str = "GET"
 
 
 class Press:
@@ -89,14 +90,17 @@ def press(address: str = "127.0.0.1") -> Iterator[Press]:
 
         def do_GET(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            status, fields, body = paper.answer(Request(time.monotonic(), self.path, headers))
+            request = Request(time.monotonic(), self.path, headers, self.command)
+            status, fields, body = paper.answer(request)
             self.send_response(status)
             for name, value in fields.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(0 if status == 304 else len(body)))
             self.end_headers()
-            if status != 304:
+            if status != 304 and self.command != "HEAD":
                 self.wfile.write(body)
+
+        do_HEAD = do_GET  # noqa: N815 - so the library calls it
 
         def log_message(self, *_: object) -> None:
             pass

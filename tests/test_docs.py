@@ -71,6 +71,13 @@ def test_links_of_a_page_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{named(page)} links to {target}"
 
 
+def test_every_page_is_in_the_index():
+    index = ROOT / "docs" / "README.md"
+    targets = re.findall(r"\]\(([^)#:]+)\)", index.read_text(encoding="utf-8"))
+    linked = {(index.parent / target).resolve() for target in targets}
+    assert {page for page in PAGES if "docs" in page.parts} - linked == {index}
+
+
 def test_the_readme_shows_the_two_commands_first():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     first = re.search(r"^```\w+\n(.*?)^```", text, re.MULTILINE | re.DOTALL)

@@ -51,6 +51,19 @@ class Manner(Struct, frozen=True, array_like=True, gc=False):
     """The sites of the service that want it, each with the md5 under which they know it."""
     keeps_headers: bool = True
     keeps_request: bool = True
+    keeps_cookies: bool = False
+    keeps_types: tuple[str, ...] = ()
+    """Content types of which raw contents are kept; empty: all."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Content types, each with the one that is meant by it."""
+    proxy: str = ""
+    """It is asked for through this proxy, `http://host:port`; empty: directly."""
+    spoiled_by: tuple[str, ...] = ()
+    """A page in which one of these expressions is found is the proxy's, not the server's."""
+    keeps_spoiled: bool = False
+    """Such a page is kept all the same."""
+    picks: tuple[tuple[str, str], ...] = ()
+    """Sites of the service that say where on a page URLs are collected from, and what they say."""
 
 
 class Due(Struct, frozen=True, gc=False):

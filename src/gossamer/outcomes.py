@@ -186,6 +186,20 @@ PAGE_OUTCOMES: Final = frozenset(
     }
 )
 
+# What a proxy may be to blame for, and not the server, when a request went through one.
+PROXY_FAULTS: Final = frozenset(
+    {
+        Outcome.NET_REFUSED,
+        Outcome.NET_RESET,
+        Outcome.NET_UNREACHABLE,
+        Outcome.NET_CLOSED_EARLY,
+        Outcome.NET_TIMEOUT_CONNECT,
+        Outcome.NET_TIMEOUT_HEADERS,
+        Outcome.NET_TIMEOUT_TOTAL,
+        Outcome.NET_SLOW,
+    }
+)
+
 
 def _written(outcome: Outcome) -> str:
     """NET_TIMEOUT_CONNECT is written net.timeout.connect; other families have one dot."""

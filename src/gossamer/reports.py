@@ -73,3 +73,9 @@ class PageReport(Struct, frozen=True, array_like=True, gc=False):
     links_outside: int = 0
     last_modified: float | None = None
     title: str = ""
+    spoiled: bool = False
+    """It is what a proxy answered in the place of the server."""
+    length: int | None = None
+    """How long a document is whose head alone was asked for, if the head says so."""
+    picked: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Canonical URLs that are in the places which a site has named, by site."""

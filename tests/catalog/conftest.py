@@ -2,6 +2,7 @@
 
 import pytest
 from catalog_rig import NOW, SqliteBackend
+from newsroom import Newsroom
 
 
 @pytest.fixture(params=["sqlite", "sqlite-shared"])
@@ -18,3 +19,17 @@ def catalog(backend):
     opened = backend.open()
     opened.begin_run(NOW)
     return opened
+
+
+@pytest.fixture
+def newsroom(tmp_path):
+    """Makes a catalog of news with these settings; in the end its accounting must be right."""
+    opened = []
+
+    def make(**news):
+        opened.append(Newsroom(tmp_path, **({"throttle_seconds": 0.0} | news)))
+        return opened[-1]
+
+    yield make
+    for room in opened:
+        room.close()

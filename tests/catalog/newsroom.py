@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from gossamer.catalog.catalog import Committed, Verdict
+from gossamer.catalog.download_book import Rules
 from gossamer.catalog.news_catalog import NewsCatalog
-from gossamer.catalog.news_commit import Rules
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.news import NewsSettings
 from gossamer.config.settings import Settings

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.objects.enumerations import CrawlStatus, SiteState, URLState
+from gossamer.objects.enumerations import CrawlerType, CrawlStatus, SiteState, URLState
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.outcomes import Outcome
+from gossamer.service.settings import ServiceSettings
 from sites_rig import NORMAL, Sites
 
 HOME = "https://example.org/"
@@ -387,13 +388,118 @@ def test_a_batch_goes_on_after_the_engine_was_killed(sites: Sites) -> None:
     assert sites.members(one) == {HOME: CRAWLED}
 
 
-def test_stuck_urls_are_new_again_unless_their_batch_is_open(sites: Sites) -> None:
+@pytest.mark.parametrize("kind", [NORMAL, CrawlerType.INCREMENTAL])
+@pytest.mark.parametrize("has_begun", [False, True], ids=["selected", "crawling"])
+def test_stuck_urls_are_new_again_unless_their_batch_is_open(
+    sites: Sites, kind: int, has_begun: bool
+) -> None:
     one = sites.site(HOME, A)
-    sites.make(1, seconds=100_000)
-    sites.query("UPDATE member SET status = 3, tcdate = 0 WHERE doc_id = 2")
-    sites.query("UPDATE member SET tcdate = 0 WHERE doc_id = 1")
+    for _ in range(2):
+        sites.catalog.make_batch(kind, 1, sites.now, 100_000.0, 5)
+    if has_begun:
+        assert len(sites.lease()) == 2
+    # Whoever ended the second batch forgot its URL.
+    sites.query("UPDATE batch SET state = 2 WHERE batch_id = 2")
+    stuck = sites.members(one)[A]
+    sites.now += 3_600
+    assert sites.catalog.return_stuck(sites.now, 3_600.0, 500) == 0
+    sites.now += 1
     assert sites.catalog.return_stuck(sites.now, 3_600.0, 500) == 1
-    assert sites.members(one) == {HOME: SELECTED, A: NEW}
+    assert sites.members(one) == {HOME: stuck, A: NEW}
+    assert sites.field(one, "new_urls") == 1
+
+
+def test_no_more_urls_are_returned_at_once_than_asked_for(sites: Sites) -> None:
+    sites.site(HOME, A, B)
+    sites.make(3, seconds=1.0)
+    sites.query("UPDATE batch SET state = 2")
+    sites.now += 100
+    assert sites.catalog.return_stuck(sites.now, 10.0, 2) == 2
+    assert sites.catalog.return_stuck(sites.now, 10.0, 2) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [(CrawlerType.NORMAL, 2), (CrawlerType.INCREMENTAL, 8), (CrawlerType.REAL_TIME, 2)],
+)
+def test_incremental_crawling_selects_with_a_status_of_its_own(
+    sites: Sites, kind: CrawlerType, status: int
+) -> None:
+    one = sites.site(HOME)
+    sites.catalog.make_batch(kind, 1, sites.now, 10.0, 1)
+    assert sites.members(one) == {HOME: status}
+    sites.now += 10
+    sites.catalog.expire_batches(sites.now)
+    assert sites.members(one) == {HOME: NEW}
+    assert sites.field(one, "new_urls") == 1
+
+
+# ------------------------------------------------------- order and limits of regular crawling
+
+
+def test_urls_are_taken_in_the_order_of_regular_crawling(sites: Sites) -> None:
+    """Roots first, then by priority, the least deep, the last touched (4b.8)."""
+    sites.site(HOME, A)
+    urls = [f"https://example.org/{number}" for number in range(6)]
+    sites.make()
+    sites.crawl(*urls)
+    fields = {
+        # priority, depth, udate
+        urls[0]: (1, 1, 10),
+        urls[1]: (9, 3, 10),
+        urls[2]: (9, 2, 10),
+        urls[3]: (9, 2, 20),
+        urls[4]: (1, 1, 30),
+        HOME: (0, 9, 10),
+        A: (1, 0, 10),
+    }
+    for url, values in fields.items():
+        sites.query(
+            "UPDATE member SET priority = ?, depth = ?, udate = ? "
+            "WHERE doc_id = (SELECT doc_id FROM url WHERE url = ?)",
+            *values,
+            url,
+        )
+    sites.query("UPDATE member SET status = 1 WHERE parent_md5 = ''")
+    wanted = [A, HOME, urls[3], urls[2], urls[1], urls[4], urls[0], urls[5]]
+    taken = [sites.make(1, max_batches=100) for _ in wanted]
+    assert [url for batch in taken for url in batch] == wanted
+    sites.has_odd_counters = True
+
+
+def test_urls_that_are_no_longer_enabled_and_entries_of_feeds_are_not_taken(sites: Sites) -> None:
+    sites.site(HOME, A, B)
+    sites.query("UPDATE member SET state = 1 WHERE doc_id = 1")
+    sites.query("UPDATE member SET type = 4 WHERE doc_id = 2")
+    assert sites.make() == [B]
+    assert sites.make() == []
+
+
+def test_the_settings_of_regular_crawling_are_those_of_the_document() -> None:
+    crawling = ServiceSettings().crawling
+    assert (crawling.period_seconds, crawling.batch_size, crawling.max_batches) == (20.0, 5, 2)
+    assert (crawling.batch_seconds, crawling.batch_kill_seconds) == (300.0, 360.0)
+    assert (crawling.task_ttl_seconds, crawling.check_period_seconds) == (900.0, 5.0)
+
+
+def test_the_time_of_a_batch_counts_from_its_first_request(sites: Sites) -> None:
+    """It may wait for 900 s, and then take 360 s."""
+    one = sites.site(HOME, A)
+    make = sites.catalog.make_batch
+    waits, _ = make(NORMAL, 1, sites.now, 360.0, 5, ttl=900.0)
+    sites.now += 899
+    assert sites.catalog.expire_batches(sites.now) == []
+    sites.lease()
+    sites.now += 359
+    assert sites.catalog.expire_batches(sites.now) == []
+    never, _ = make(NORMAL, 1, sites.now, 360.0, 5, ttl=900.0)
+    sites.now += 1
+    assert sites.catalog.expire_batches(sites.now) == [waits]
+    sites.now += 898
+    assert sites.catalog.expire_batches(sites.now) == []
+    sites.now += 1
+    assert sites.catalog.expire_batches(sites.now) == [never]
+    assert sites.members(one) == {HOME: NEW, A: NEW}
 
 
 def test_batches_that_ended_long_ago_are_forgotten(sites: Sites) -> None:

@@ -173,9 +173,10 @@ class TestMigrations:
     @pytest.mark.parametrize("read_only", [False, True])
     def test_a_newer_catalog_is_refused_with_what_to_do(self, tmp_path, read_only):
         path = tmp_path / "catalog.db"
-        newer = [*shipped_migrations(), column_added(7)]
+        newer = [*shipped_migrations(), column_added(NEXT)]
         SqliteCatalog.open(path, SETTINGS, migrations=newer).close()
-        expected = f"cannot open catalog {path}: newer schema 7 than {LATEST}; upgrade the program"
+        versions = f"newer schema {NEXT} than {LATEST}"
+        expected = f"cannot open catalog {path}: {versions}; upgrade the program"
         with pytest.raises(WorkspaceError) as caught:
             SqliteCatalog.open(path, SETTINGS, read_only=read_only)
         assert str(caught.value) == expected

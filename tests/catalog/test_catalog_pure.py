@@ -122,6 +122,12 @@ class TestStatements:
         text = f"-- intro\n\n{first}-- name: two\n-- Other.\nSELECT 2;\n"
         assert parse_queries(text) == {"one": "SELECT 1 WHERE 1", "two": "SELECT 2"}
 
+    def test_no_comment_hides_a_statement(self):
+        """Statements are folded to one line: a comment inside would hide what follows it."""
+        for path in Path(gossamer.catalog.__file__).parent.glob("*.sql"):
+            for name, statement in parse_queries(path.read_text()).items():
+                assert "--" not in statement, (path.name, name)
+
     def test_every_statement_is_named_described_and_used(self):
         folder = Path(gossamer.catalog.__file__).parent
         text = (folder / "queries.sql").read_text()

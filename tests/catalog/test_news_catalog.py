@@ -1,6 +1,6 @@
 """Feeds become due, downloads end, stories become known: the catalog's part of news."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,20 +19,6 @@ FEED = "https://example.org/feed"
 A, B, C = (f"https://example.org/{name}" for name in "abc")
 HOUR = 3_600.0
 Open = Callable[..., Newsroom]
-
-
-@pytest.fixture
-def newsroom(tmp_path: Path) -> Iterator[Open]:
-    opened: list[Newsroom] = []
-
-    def make(**news: Any) -> Newsroom:
-        news.setdefault("throttle_seconds", 0.0)
-        opened.append(Newsroom(tmp_path, **news))
-        return opened[-1]
-
-    yield make
-    for room in opened:
-        room.close()
 
 
 # ------------------------------------------------------------------ downloads

@@ -42,7 +42,7 @@ def test_a_root_url_is_answered_as_it_was_given(desk):
         url="http://a.example/",
         user_id=3,
         depth=2,
-        http_method="post",
+        http_method="head",
         c_date="2026-01-02T03:04:05Z",
         request_delay=7,
     )

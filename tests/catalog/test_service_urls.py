@@ -176,7 +176,7 @@ def test_all_that_is_given_of_a_url_is_kept(desk):
         processing_time=7,
         total_time=8,
         http_code=200,
-        http_method="post",
+        http_method="head",
         size=9,
         links_i=10,
         links_e=11,

@@ -11,8 +11,8 @@ from catalog_rig import NOW, md5_of, page
 import gossamer.catalog
 from gossamer.catalog import downloads, stories, subscriptions
 from gossamer.catalog.catalog import Verdict
+from gossamer.catalog.download_book import DownloadState, Rules, Type
 from gossamer.catalog.news_catalog import NewsCatalog
-from gossamer.catalog.news_commit import DownloadState, Rules, Type
 from gossamer.catalog.subscriptions import READING
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.news import NewsSettings

@@ -7,9 +7,9 @@ import msgspec
 
 from gossamer.catalog import extractions
 from gossamer.catalog.catalog import HostClock, Verdict
+from gossamer.catalog.download_book import Rules
 from gossamer.catalog.extractions import ExtractedArticle, Extraction
 from gossamer.catalog.news_catalog import NewsCatalog
-from gossamer.catalog.news_commit import Rules
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.news import NewsSettings
 from gossamer.messages import Findings, Pointer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.cli import crawl, main, outline, version
+from gossamer.cli import crawl, main, outline, service_programs, version
 from gossamer.cli.reference import pages
 from gossamer.config.load import load
 from gossamer.config.settings import Settings
@@ -215,7 +215,7 @@ def test_help_takes_at_most_150_milliseconds_of_cpu():
     assert best <= 0.15
 
 
-def complete(*words: str) -> list[str]:
+def complete(*words: str, function: str = "_gossamer") -> list[str]:
     script = subprocess.run(
         [sys.executable, "-m", "gossamer.cli", "completion", "bash"],
         capture_output=True,
@@ -223,7 +223,8 @@ def complete(*words: str) -> list[str]:
         text=True,
     ).stdout
     quoted = " ".join(f"'{word}'" for word in words)
-    ask = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _gossamer; echo ${{COMPREPLY[@]}}"
+    place = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}"
+    ask = f"{place}; {function}; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(
         ["bash", "-c", f"{script}\n{ask}"], capture_output=True, check=True, text=True
     )
@@ -242,10 +243,46 @@ def test_bash_completes_commands_flags_and_choices():
     assert "--query" not in complete("gossamer", "news", "health", "--")
 
 
+def test_bash_completes_the_programs_of_the_service(tmp_path):
+    (tmp_path / "dc.ini").touch()
+    client, admin = "_gossamer_dc_client", "_gossamer_dc_admin"
+    assert complete("dc-client", "--comm", function=client) == ["--command"]
+    assert "SITE_CLEANUP" in complete("dc-client", "--command", "SITE_", function=client)
+    assert complete("dc-admin", "--cmd", "SUS", function=admin) == ["SUSPEND"]
+    assert "--command" not in complete("dc-admin", "--", function=admin)
+    config = complete("dc-daemon", "--config", f"{tmp_path}/", function="_gossamer_dc_daemon")
+    assert config == [f"{tmp_path}/dc.ini"]
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "expected"),
+    [
+        ("dc-client", "--comm", "--command"),
+        ("dc-admin", "--cl", "--classes"),
+        ("dc-daemon", "--conf", "--config"),
+    ],
+)
+def test_the_shell_knows_which_function_completes_which_program(run, program, words, expected):
+    """As bash does it on Tab: by what `complete` has noted for the name of the program."""
+    script = run("completion", "bash")[1]
+    ask = rf"""
+    entry=$(complete -p {program}) || exit 1
+    COMP_WORDS=({program} {words}); COMP_CWORD=1
+    [[ $entry =~ -F\ ([a-z_]+) ]] && ${{BASH_REMATCH[1]}}
+    echo ${{COMPREPLY[@]}}
+    """
+    done = subprocess.run(
+        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, check=True, text=True
+    )
+    assert expected in done.stdout.split()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_completion_script_is_valid_and_names_every_flag(run, tmp_path, shell):
     script = run("completion", shell)[1]
-    for command in outline.outline(main.parser()):
+    programs = [outline.program(parser) for parser in service_programs.parsers()]
+    assert [each.name for each in programs] == ["dc-daemon", "dc-client", "dc-admin"]
+    for command in (*outline.outline(main.parser()), *programs):
         assert command.name in script
         for flag in command.flags:
             assert flag.name.lstrip("-") in script

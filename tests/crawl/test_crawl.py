@@ -107,7 +107,14 @@ def test_a_workspace_in_use_is_refused_and_the_first_crawl_goes_on(tmp_path: Pat
             onlooker = Onlooker(web.log_path)
             while onlooker.requests() < 5:
                 time.sleep(0.01)
-            second = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+            # It must not be over before the second one looks, however long that takes to start.
+            first.send_signal(signal.SIGSTOP)
+            try:
+                second = subprocess.run(
+                    argv, capture_output=True, text=True, timeout=30, check=False
+                )
+            finally:
+                first.send_signal(signal.SIGCONT)
             assert second.returncode == 3
             assert f"in use by process {first.pid}" in second.stderr
             assert second.stderr.count("\n") == 1

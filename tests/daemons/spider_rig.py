@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -205,38 +206,42 @@ class StoreServer:
         """Wait for a Spider."""
         self._listener.settimeout(seconds)
         self._peer, _ = self._listener.accept()
+        self._peer.settimeout(WAIT)
         self._rest, self._of_connection = b"", 0
         self.connections += 1
         if self.greets:
-            try:
+            # A Spider that is gone may have left results here all the same.
+            with suppress(ConnectionError):
                 self._peer.sendall(GREETING)
-            except ConnectionError:
-                self.hang_up()
 
     def step(self, seconds: float, *, saves: bool = True) -> None:
         """Take in what comes in this time; accepts, too."""
         sockets = [self._listener, *([self._peer] if self._peer else [])]
         ready = select.select(sockets, [], [], seconds)[0]
         if self._listener in ready:
-            self.hang_up()
+            # What an earlier connection brought has arrived, whoever has a turn when.
+            while self._peer is not None:
+                self._receive(self._peer, saves=saves)
             self.accept()
         elif ready and self._peer is not None:
-            try:
-                data = self._peer.recv(1 << 20)
-            except ConnectionError:
-                data = b""
-            if not data:
-                self.hang_up()
-                return
-            self.raw += data
-            fresh, self._rest = read_results(self._rest + data)
-            self.results += fresh
-            self._of_connection += len(fresh)
-            if self.greets and saves and fresh:
-                try:
-                    self._peer.sendall(b"SAVED %d\n" % self._of_connection)
-                except ConnectionError:
-                    self.hang_up()
+            self._receive(self._peer, saves=saves)
+
+    def _receive(self, peer: socket.socket, *, saves: bool) -> None:
+        """Take in what has come on a connection; hang up when it has ended."""
+        try:
+            data = peer.recv(1 << 20)
+        except ConnectionError:
+            data = b""
+        if not data:
+            self.hang_up()
+            return
+        self.raw += data
+        fresh, self._rest = read_results(self._rest + data)
+        self.results += fresh
+        self._of_connection += len(fresh)
+        if self.greets and saves and fresh:
+            with suppress(ConnectionError):
+                peer.sendall(b"SAVED %d\n" % self._of_connection)
 
     def wait_for(self, count: int, seconds: float = WAIT, *, saves: bool = True) -> list[Stored]:
         """Take in results until there are so many; returns all."""

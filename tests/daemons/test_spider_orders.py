@@ -11,7 +11,6 @@ import pytest
 from spider_rig import (
     QUICK,
     SpiderProcess,
-    StoreServer,
     UrlServer,
     host_in,
     oddity,
@@ -28,12 +27,6 @@ from gossamer.fakeweb.process import FakeWeb
 def web() -> Iterator[FakeWeb]:
     with FakeWeb(pages=60, hosts=3) as web:
         yield web
-
-
-@pytest.fixture
-def store() -> Iterator[StoreServer]:
-    with StoreServer() as store:
-        yield store
 
 
 def address_of(web: FakeWeb) -> str:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from spider_rig import QUICK, SpiderProcess, StoreServer, UrlServer, oddity, order_line, until
+from spider_rig import QUICK, SpiderProcess, UrlServer, oddity, order_line, until
 
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.process import FakeWeb
@@ -26,12 +26,6 @@ SECRET = "a secret of more than sixteen bytes"
 def web() -> Iterator[FakeWeb]:
     with FakeWeb(pages=60, hosts=3) as web:
         yield web
-
-
-@pytest.fixture
-def store() -> Iterator[StoreServer]:
-    with StoreServer() as store:
-        yield store
 
 
 @pytest.fixture

@@ -27,12 +27,6 @@ def web() -> Iterator[FakeWeb]:
 
 
 @pytest.fixture
-def store() -> Iterator[StoreServer]:
-    with StoreServer() as store:
-        yield store
-
-
-@pytest.fixture
 def spider(tmp_path, store) -> Iterator[SpiderProcess]:
     with SpiderProcess(store.port, tmp_path / "spool", *AT_ONCE) as spider:
         yield spider

@@ -1,12 +1,11 @@
 """Redirects that are followed in place obey robots.txt: the fake web's log is the judge."""
 
 import time
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
-from spider_rig import QUICK, SpiderProcess, StoreServer, UrlServer, oddity
+from spider_rig import QUICK, SpiderProcess, UrlServer, oddity
 
 from gossamer.config.settings import Settings
 from gossamer.config.urlserver import UrlServerSettings
@@ -20,12 +19,6 @@ from gossamer.outcomes import Outcome
 
 AT_ONCE = (*QUICK, "urlserver.host_per_second=0")
 PRIVATE, OPEN = "/private/secret.html", "/private/open/page.html"
-
-
-@pytest.fixture
-def store() -> Iterator[StoreServer]:
-    with StoreServer() as store:
-        yield store
 
 
 def redirect_to(web: FakeWeb, path: str) -> str:

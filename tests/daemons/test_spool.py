@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from disk_faults import Faults
 from gossamer.daemons.spool import HEADER, MAGIC, Place, Spool
 from gossamer.errors import DiskFullError, StorageError, StoreError, WorkspaceError
-from gossamer.store.disk import System
 
 LIMIT = 1 << 20
 
@@ -205,35 +205,6 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
     with pytest.raises(WorkspaceError, match="newer version"):
         Spool(tmp_path, LIMIT)
     assert (tmp_path / "00000007.spool").exists()
-
-
-class Faults:
-    """Makes chosen calls to the system fail."""
-
-    def __init__(self, call: str, numbers: set[int], error: int, *, short: bool = False) -> None:
-        self.call, self.numbers, self.error, self.short = call, numbers, error, short
-        self.count = 0
-
-    def system(self) -> System:
-        return System(
-            open=self._failing("open", os.open),
-            write=self._failing("write", os.write),
-            fdatasync=self._failing("fdatasync", os.fdatasync),
-            fsync=self._failing("fsync", os.fsync),
-        )
-
-    def _failing(self, name, real):
-        def call(*arguments):
-            if name != self.call:
-                return real(*arguments)
-            self.count += 1
-            if self.count in self.numbers:
-                if self.short:
-                    real(arguments[0], bytes(arguments[1][: len(arguments[1]) // 2]))
-                raise OSError(self.error, os.strerror(self.error))
-            return real(*arguments)
-
-        return call
 
 
 def synced(spool: Spool, refusal: type[StorageError]) -> bool:

@@ -167,6 +167,61 @@ def test_a_greeting_in_pieces_is_a_greeting(tmp_path):
         rig.close()
 
 
+def connected_once(rig: Rig, store: StoreServer) -> None:
+    """Let a Store Server greet, save a result and hang up, at one and the same moment."""
+    rig.keep(1)
+    rig.link.step(0.0)
+    store.accept()
+    while not rig.spool.is_empty:
+        rig.link.step(0.0)
+        store.step(0.001)
+    store.hang_up()
+    while rig.link.is_connected:
+        rig.link.step(0.0)
+
+
+def waiting(rig: Rig, store: StoreServer, now: float) -> None:
+    """Have the Store Server called again at a moment; it takes the call and is silent."""
+    rig.keep(2)
+    rig.link.step(now)
+    store.greets = False
+    store.accept()
+    for _ in range(20):
+        rig.link.step(now)
+        store.step(0.001)
+
+
+def test_who_has_greeted_before_is_given_time_to_greet_again(tmp_path):
+    """A busy Store Server is not taken for one that never says what it has saved."""
+    with StoreServer(greets=True) as store:
+        rig = Rig(tmp_path, store.port, grace=0.5)
+        connected_once(rig, store)
+        waiting(rig, store, 10.0)
+        for _ in range(20):
+            rig.link.step(14.0)
+            store.step(0.001)
+        assert numbers(store.results) == [1], "nothing is sent that nobody would acknowledge"
+        store.say(GREETING)
+        while len(store.results) < 2:
+            rig.link.step(14.0)
+            store.step(0.001)
+        assert store.results[1].padding == 1
+        assert not rig.spool.is_empty
+        rig.close()
+
+
+def test_who_greets_no_more_is_sent_results_all_the_same(tmp_path):
+    with StoreServer(greets=True) as store:
+        rig = Rig(tmp_path, store.port, grace=0.5)
+        connected_once(rig, store)
+        waiting(rig, store, 10.0)
+        while len(store.results) < 2:
+            rig.link.step(15.5)
+            store.step(0.001)
+        assert store.results[1].padding == 0
+        rig.close()
+
+
 def test_a_store_that_wants_a_secret_is_told_apart(tmp_path):
     with StoreServer() as store:
         rig = Rig(tmp_path, store.port, grace=5.0)

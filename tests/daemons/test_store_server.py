@@ -34,11 +34,6 @@ from store_rig import (
 from gossamer.outcomes import Outcome, State
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return tmp_path / "w"
-
-
 @pytest.fixture(params=[0, 2], ids=["in one process", "with workers"])
 def store(request, workspace: Path):
     with StoreServer(workspace, "--workers", str(request.param)) as server:

@@ -38,11 +38,6 @@ from gossamer.outcomes import Outcome, State
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return tmp_path / "w"
-
-
-@pytest.fixture
 def server(workspace: Path):
     with StoreServer(workspace, "--workers", "1") as server:
         yield server

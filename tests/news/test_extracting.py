@@ -16,7 +16,7 @@ from extract_rig import (
 
 from gossamer.catalog import extractions
 from gossamer.catalog.catalog import Verdict
-from gossamer.catalog.news_commit import Rules
+from gossamer.catalog.download_book import Rules
 from gossamer.clock import ManualClock
 from gossamer.config.news import NewsSettings
 from gossamer.errors import InputError

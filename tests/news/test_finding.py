@@ -80,8 +80,9 @@ def sitemap_index(*urls: str) -> str:
     )
 
 
-def found(site: Press, *paths: str, **options: object) -> list[Candidate]:
-    return find_feeds([site.url(path) for path in paths or ("/",)], settings(**options))
+def found(site: Press, *paths: str, thorough: bool = False, **options: object) -> list[Candidate]:
+    starts = [site.url(path) for path in paths or ("/",)]
+    return find_feeds(starts, settings(**options), thorough=thorough)
 
 
 def shown(site: Press, candidates: list[Candidate]) -> list[tuple[str, str]]:
@@ -105,7 +106,7 @@ def test_declared_feeds_come_first_in_their_order_then_anchors_paths_and_sitemap
     feed(site, "/atom.xml", "4")
     xml(site, "/extra.xml", news_sitemap(site.url("/5")))
     site.routes["/robots.txt"] = (200, {}, f"Sitemap: {site.url('/extra.xml')}".encode())
-    assert shown(site, found(site)) == [
+    assert shown(site, found(site, thorough=True)) == [
         ("/b", "link"),
         ("/a", "link"),
         ("/special/rss", "link"),
@@ -113,6 +114,50 @@ def test_declared_feeds_come_first_in_their_order_then_anchors_paths_and_sitemap
         ("/extra.xml", "sitemap"),
     ]
     assert site.asked("/about") == 0
+
+
+def test_where_a_page_declares_its_feeds_nothing_is_guessed(site):
+    html(site, "/blog/", declared("/b", "/broken") + anchors("/special/rss"))
+    feed(site, "/b", "1")
+    feed(site, "/special/rss", "2")
+    for path in ("/feed", "/blog/rss.xml"):
+        feed(site, path, "3")
+    xml(site, "/extra.xml", news_sitemap(site.url("/4")))
+    site.routes["/robots.txt"] = (200, {}, f"Sitemap: {site.url('/extra.xml')}".encode())
+    assert shown(site, found(site, "/blog/")) == [
+        ("/b", "link"),
+        ("/special/rss", "link"),
+        ("/extra.xml", "sitemap"),
+    ]
+    asked = sorted(request.path for request in site.log)
+    named = ["/b", "/blog/", "/broken", "/extra.xml", "/robots.txt", "/special/rss"]
+    assert asked == named
+
+
+def test_a_declared_feed_that_has_moved_is_a_declared_feed(site):
+    html(site, "/", declared("/old"))
+    site.routes["/old"] = (302, {"Location": "/new"}, b"")
+    feed(site, "/new", "1")
+    feed(site, "/feed", "2")
+    assert shown(site, found(site)) == [("/old", "link")]
+    assert site.asked("/feed") == 0
+
+
+@pytest.mark.parametrize("named", ["/missing", "/page", "/comments/feed"])
+def test_where_nothing_that_is_declared_is_a_feed_of_stories_the_usual_paths_are_tried(site, named):
+    html(site, "/", declared(named))
+    html(site, "/page", "<p>No feed.")
+    feed(site, "/comments/feed", "1")
+    feed(site, "/feed", "2")
+    assert ("/feed", "path") in shown(site, found(site))
+
+
+def test_a_feed_that_is_only_linked_to_leaves_the_usual_paths_to_be_tried(site):
+    """Somebody's own feed, or one of many: the one of the whole site may be elsewhere."""
+    html(site, "/", anchors("/special/rss"))
+    feed(site, "/special/rss", "1")
+    feed(site, "/feed", "2")
+    assert shown(site, found(site)) == [("/special/rss", "link"), ("/feed", "path")]
 
 
 def test_what_is_named_but_is_no_feed_is_left_out(site):
@@ -193,7 +238,7 @@ def test_of_feeds_with_the_same_stories_the_one_they_name_themselves_is_kept(sit
     )
     for path in ("/feed?format=xml", "/rss", "/atom.xml"):
         xml(site, path, own, ATOM)
-    assert shown(site, found(site)) == [("/atom.xml", "link")]
+    assert shown(site, found(site, thorough=True)) == [("/atom.xml", "link")]
 
 
 def test_of_feeds_with_the_same_stories_the_first_is_kept_if_none_names_itself(site):

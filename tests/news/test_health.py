@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.catalog.news_commit import REDUNDANT
+from gossamer.catalog.download_book import REDUNDANT
 from gossamer.catalog.subscriptions import FeedRow
 from gossamer.news.health import day_ends, next_poll_seconds, roughly, why_quiet
 from gossamer.outcomes import Outcome

@@ -17,7 +17,7 @@ from gossamer.objects.normal import (
     site_of_url,
     url_md5,
 )
-from gossamer.objects.paths import path_of, site_folder
+from gossamer.objects.paths import path_of
 from gossamer.objects.problems import ObjectError, UnsupportedError
 from gossamer.objects.properties import (
     SUPPORTED,
@@ -113,27 +113,19 @@ def test_nothing_but_an_md5_names_a_folder(md5):
 
 @given(st.text(max_size=40) | st.text("0123456789abcdef./", min_size=30, max_size=34))
 def test_no_text_leads_out_of_the_data_folder(text):
-    for function, depth in ((path_of, 2), (site_folder, 1)):
-        try:
-            parts = PurePosixPath(function(text)).parts
-        except ObjectError:
-            continue
-        assert len(parts) == depth
-        assert not {"..", ".", "/"} & set(parts)
-
-
-def test_the_folder_of_the_general_site_is_zero():
-    assert (site_folder(""), site_folder("0"), site_folder("a-1_B")) == ("0", "0", "a-1_B")
-    for site_id in ("..", "a/b", "a.b", "x" * 33, "a\n"):
-        with pytest.raises(ObjectError, match=r"Site\.id"):
-            site_folder(site_id)
+    try:
+        parts = PurePosixPath(path_of(text)).parts
+    except ObjectError:
+        return
+    assert len(parts) == 2
+    assert not {"..", ".", "/"} & set(parts)
 
 
 def test_properties_that_are_not_supported_are_named_with_the_reason():
     check_properties(default_properties())
     check_properties(properties(**dict.fromkeys(SUPPORTED, ""), USER_COLOUR="red"))
     assert not SUPPORTED & set(UNSUPPORTED)
-    for name in (*UNSUPPORTED, "HTTP_POST_FORM_user", "SCRAPER_TEXT_X", "RECRAWL_URL_UPDATE_CDATE"):
+    for name in (*UNSUPPORTED, "HTTP_POST_FORM_user", "SCRAPER_TEXT_X"):
         with pytest.raises(UnsupportedError, match=f"Property.{name}: it is not supported: .+"):
             check_properties(properties(**{name: ""}))
     for name, value in (("HTTP_HEADERS", "{"), ("HTTP_COOKIE", "no cookie")):

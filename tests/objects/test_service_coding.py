@@ -21,6 +21,7 @@ from gossamer.objects.coding import (
 from gossamer.objects.content import URLContentRequest, URLFetch
 from gossamer.objects.criterions import parse_moment
 from gossamer.objects.enumerations import (
+    HOST_OPERATIONS,
     FilterType,
     Operation,
     ResponseItemError,
@@ -28,7 +29,7 @@ from gossamer.objects.enumerations import (
     response_code,
 )
 from gossamer.objects.moments import epoch_of, iso_moment
-from gossamer.objects.operations import FORMS, form_of
+from gossamer.objects.operations import FORMS, HOST_FORMS, form_of
 from gossamer.objects.problems import CriterionError, ObjectError, UnsupportedError
 from gossamer.objects.resolution import moment_at
 from gossamer.objects.site import Filter, Property, Site, SiteUpdate
@@ -54,7 +55,9 @@ def test_every_operation_on_urls_and_attributes_has_its_objects():
         assert FORMS[operation].is_list
     for operation in [Operation[f"ATTR_{name}"] for name in ["SET", "UPDATE", "DELETE", "FETCH"]]:
         assert FORMS[operation].is_list
-    assert set(Operation) - set(FORMS) == {Operation.RESOURCE_FETCH, Operation.RESOURCE_DELETE}
+    unused = {Operation.RESOURCE_FETCH, Operation.RESOURCE_DELETE}
+    assert set(Operation) - set(FORMS) - set(HOST_FORMS) == unused
+    assert set(HOST_FORMS) == HOST_OPERATIONS
     with pytest.raises(UnsupportedError, match="RESOURCE_FETCH"):
         form_of(Operation.RESOURCE_FETCH)
 
@@ -347,9 +350,9 @@ def test_one_object_is_read_as_a_list_of_one_where_there_is_a_list():
     assert one == decode(Operation.URL_STATUS, [{"url": "a"}])
 
 
-@pytest.mark.parametrize("operation", sorted(FORMS))
+@pytest.mark.parametrize("operation", sorted([*FORMS, *HOST_FORMS]))
 def test_every_request_goes_through_json_and_back(operation):
-    form = FORMS[operation]
+    form = form_of(operation)
     needed = {
         "url": "http://a.example/",
         "id": "a",
@@ -446,7 +449,7 @@ JSON = st.recursive(
 )
 
 
-@given(st.sampled_from(sorted(FORMS)), JSON)
+@given(st.sampled_from(sorted([*FORMS, *HOST_FORMS])), JSON)
 def test_whatever_comes_is_an_object_or_a_named_error(operation, data):
     for reading in (data, json.dumps(data)):
         try:
@@ -456,7 +459,9 @@ def test_whatever_comes_is_an_object_or_a_named_error(operation, data):
         assert decode(operation, encode(request)) == request
 
 
-@given(st.sampled_from(sorted(FORMS)), st.binary(max_size=50) | st.text(max_size=50))
+@given(
+    st.sampled_from(sorted([*FORMS, *HOST_FORMS])), st.binary(max_size=50) | st.text(max_size=50)
+)
 def test_no_bytes_raise_anything_else(operation, data):
     for reader in (decode, decode_answer, decode_response):
         try:

@@ -10,7 +10,16 @@ URL = "https://www.news.example/world/"
 
 
 def found(body: str | bytes, charset: str = "") -> list[str]:
-    return feed_links(body.encode() if isinstance(body, str) else body, charset, URL)
+    return feed_links(body.encode() if isinstance(body, str) else body, charset, URL)[0]
+
+
+def test_feeds_that_a_page_declares_are_counted_without_comments_and_itself():
+    declares = '<link rel="alternate" type="application/rss+xml" href="{}">'
+    page = "".join(map(declares.format, ("/comments/feed/", "/a", "/world/", "/b", "/a")))
+    urls, declared = feed_links(f'{page}<a href="/feed"><a href="/b">'.encode(), "", URL)
+    paths = [url.removeprefix("https://www.news.example") for url in urls]
+    assert paths == ["/a", "/b", "/feed", "/comments/feed/"]
+    assert declared == 2
 
 
 def test_declared_feeds_come_first_and_comments_last():
@@ -79,5 +88,6 @@ def test_paths_to_try_are_distinct():
 
 @given(st.binary(), st.text(max_size=12), st.text(max_size=30))
 def test_nothing_raises(body, charset, url):
-    for target in feed_links(b"<a href=/feed>" + body, charset, url):
-        assert target.startswith(("http://", "https://"))
+    targets, declared = feed_links(b"<a href=/feed>" + body, charset, url)
+    assert all(target.startswith(("http://", "https://")) for target in targets)
+    assert 0 <= declared <= len(targets)

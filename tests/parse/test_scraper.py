@@ -6,7 +6,6 @@ import pytest
 
 from gossamer.clock import ManualClock
 from gossamer.parse.scraper import is_processable, scrape
-from gossamer.parse.scraper_output import pack_processed, unpack_processed
 from gossamer.parse.scraper_records import STANDARD_TAGS
 
 URL = "https://news.example.org/2026/11/16/storm.html"
@@ -262,7 +261,6 @@ def test_without_templates_the_article_is_found():
     assert result.metrics.rank == 3
     assert result.metrics.sentences == 20
     assert result.errors == 0
-    assert unpack_processed(pack_processed(result.contents)) == [content]
 
 
 @pytest.mark.parametrize("page", [b"", b"<html></html>", b"<p></p>"])
@@ -313,18 +311,3 @@ def test_no_processing_is_no_error():
 def test_only_listed_types_are_processed(content_type, listed, expected):
     properties = {} if listed is None else {"PROCESS_CTYPES": listed}
     assert is_processable(content_type, properties) is expected
-
-
-def test_processed_content_is_packed_and_unpacked():
-    packed = pack_processed([{"title": "ü"}], ["i1", "i2"], ["c1"])
-    assert packed.isascii()
-    assert unpack_processed(packed) == "c1"
-    assert unpack_processed(pack_processed([{"title": "ü"}])) == [{"title": "ü"}]
-    assert unpack_processed(packed, "internal") == ["i1", "i2"]
-    assert unpack_processed(packed, "custom") == ["c1"]
-    assert unpack_processed(packed, "pairs") == [("i1", "c1"), ("i2", None)]
-
-
-@pytest.mark.parametrize("damaged", [b"", b"!", b"e30", b"AAAA", b"WzFd"])
-def test_damaged_processed_content_is_none(damaged):
-    assert unpack_processed(damaged) is None

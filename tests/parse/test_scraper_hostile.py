@@ -3,6 +3,7 @@
 import json
 import time
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,6 @@ from gossamer.clock import ManualClock
 from gossamer.parse.scraper import scrape
 from gossamer.parse.scraper_css import selector_price
 from gossamer.parse.scraper_expression import QueryError, Shape, read_expression
-from gossamer.parse.scraper_output import pack_processed, unpack_processed
 from gossamer.parse.scraper_records import Problems
 from gossamer.parse.scraper_template import read_templates
 from gossamer.parse.scraper_xpath import Query, shape_of
@@ -235,7 +235,7 @@ def test_nothing_makes_it_raise_and_all_of_it_is_json(
     assert (result.tags_count == 0) == (not result.contents)
     assert all(value for content in result.contents for value in content.values())
     assert bool(result.errors) == bool(result.messages)
-    assert unpack_processed(pack_processed(result.contents)) == result.contents
+    assert msgspec.json.decode(msgspec.json.encode(result.contents)) == result.contents
 
 
 @given(st.text(alphabet="/[]()|.*@='x1: p-", max_size=40))

@@ -68,6 +68,9 @@ def toy_settings(**changes: dict[str, str]) -> dict[str, dict[str, str]]:
 class Daemon:
     """A running dc-daemon."""
 
+    own_group = False
+    """Whether it and its processes are a group that can be killed as a whole."""
+
     def __init__(self, folder: Path, *words: str, **changes: dict[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
@@ -102,6 +105,7 @@ class Daemon:
                 stdout=log,
                 stderr=log,
                 env=environment(),
+                start_new_session=self.own_group,
             )
         wait_for(lambda: ": ready\n" in self.log[before:] or self._ended, "the daemon to be ready")
         said = self.log[before:]

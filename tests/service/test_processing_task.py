@@ -1,6 +1,7 @@
 """The periodic process PROCESS: which URLs are taken, in which order, and how many."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,16 @@ from msgspec.structs import replace
 from processing_rig import PAGE, ROOT, Workshop
 
 from gossamer.catalog.processing import DEFAULT_WHERE, PROCESSING, places_to_process
+from gossamer.errors import ServiceError, StoreError
 from gossamer.objects.content import URLFetch
 from gossamer.objects.enumerations import CrawlStatus, Operation, SiteState, URLState, URLType
 from gossamer.objects.error_mask import ErrorBit
+from gossamer.objects.normal import url_md5
 from gossamer.parse.scraper_records import Scraped
+from gossamer.service.applications import Output, processed
+from gossamer.service.executor import InProcess, LocalProcesses
 from gossamer.service.guard import Guard, Reading
+from gossamer.service.processing import Processor
 from gossamer.service.processing_task import Processing, fetch_of
 from gossamer.service.scrape_process import Failed, Page, scraped
 from gossamer.service.settings import GuardSettings, ProcessingSettings
@@ -42,9 +48,13 @@ class Recording:
         """Nothing was opened."""
 
 
+def executor_of(processor: Processor) -> InProcess:
+    return InProcess({"process": partial(processed, processor)})
+
+
 def processing(shop: Workshop, guard: Guard | None = None, **fields: int) -> Processing:
     settings = replace(shop.settings, processing=ProcessingSettings(**fields))
-    return Processing(settings, shop.operations, shop.catalog, shop.processor(), guard)
+    return Processing(settings, shop.operations, shop.catalog, executor_of(shop.processor()), guard)
 
 
 def statuses(shop: Workshop) -> dict[str, int]:
@@ -64,7 +74,7 @@ def test_urls_are_fetched_made_a_batch_and_processed(shop: Workshop) -> None:
         return scraped(page)
 
     settings = replace(shop.settings, processing=ProcessingSettings(batch_size=2, max_batches=1))
-    task = Processing(settings, recording, shop.catalog, shop.processor(look))
+    task = Processing(settings, recording, shop.catalog, executor_of(shop.processor(look)))
     counters = task.run(shop.now)
     (asked,) = recording.asked
     assert asked[0] is Operation.URL_FETCH
@@ -76,6 +86,41 @@ def test_urls_are_fetched_made_a_batch_and_processed(shop: Workshop) -> None:
     assert counters["batches_process_total"] == 1
     assert counters["batches_process_urls"] == 2
     assert counters["batches_process_filled"] == 1
+
+
+def test_batches_are_processed_by_processes_side_by_side(shop: Workshop) -> None:
+    site = shop.site()
+    for number in range(4):
+        shop.crawled(site, f"http://a.example/{number}")
+    settings = replace(shop.settings, processing=ProcessingSettings(batch_size=2, max_batches=2))
+    executor = LocalProcesses(settings, 2)
+    task = Processing(settings, shop.operations, shop.catalog, executor)
+    counters = task.run(shop.now)
+    assert counters["batches_process_total"] == 2
+    assert counters["batches_process_urls_fault"] == 0
+    assert sorted(statuses(shop).values()) == [1, 7, 7, 7, 7]
+    for number in range(4):
+        assert shop.contents.processed(site, url_md5(f"http://a.example/{number}"))
+
+
+def test_a_batch_whose_process_dies_is_a_fault_and_the_others_count(shop: Workshop) -> None:
+    site = shop.site()
+    for number in range(4):
+        shop.crawled(site, f"http://a.example/{number}")
+    settings = replace(shop.settings, processing=ProcessingSettings(batch_size=2, max_batches=2))
+    processor = shop.processor()
+    calls = []
+
+    def application(body: bytes) -> Output:
+        calls.append(body)
+        if len(calls) == 1:
+            raise StoreError("the disk is gone")
+        return processed(processor, body)
+
+    task = Processing(settings, shop.operations, shop.catalog, InProcess({"process": application}))
+    with pytest.raises(ServiceError, match="the disk is gone"):
+        task.run(shop.now)
+    assert sorted(statuses(shop).values()) == [1, 5, 5, 7, 7]
 
 
 def test_so_many_batches_are_processed_in_one_run(shop: Workshop) -> None:

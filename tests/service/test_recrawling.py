@@ -343,7 +343,7 @@ def test_urls_that_have_probably_changed_are_crawled_again(shop: Workshop) -> No
     assert task.run(shop.now)["batches_crawl_urls"] == 0
     shop.clock.advance(2)
     assert task.run(shop.now)["batches_crawl_url_fetch_incr"] == 2
-    assert [status_of(shop, site, url) for url in (A, B, C)] == [2, 4, 2]
+    assert [status_of(shop, site, url) for url in (A, B, C)] == [8, 4, 8]
     assert [status_of(shop, other, url) for url in (A, B, C)] == [4, 4, 4]
     assert shop.query("SELECT kind, items FROM batch") == [(int(CrawlerType.INCREMENTAL), 2)]
     shop.clock.advance(10 * 3_600)
@@ -361,7 +361,7 @@ def test_the_shallowest_and_most_changing_come_first(shop: Workshop) -> None:
     order = []
     for _ in range(2):
         Incremental(settings, shop.catalog).run(shop.now)
-        order += [url for url in (A, B, C) if status_of(shop, site, url) == 2 and url not in order]
+        order += [url for url in (A, B, C) if status_of(shop, site, url) == 8 and url not in order]
     assert order == [C, B]
     assert Incremental(settings, shop.catalog).run(shop.now)["batches_crawl_urls"] == 0, "enough"
 

@@ -100,6 +100,17 @@ def test_too_many_frames_are_refused(shared):
     assert is_alive(shared)
 
 
+@pytest.mark.parametrize("name", ["client", "admin"])
+def test_a_message_of_a_million_frames_is_refused_like_any_other(shared, name):
+    with dealer(getattr(shared, name)) as end:
+        for _ in range(1_000_000):
+            end.send(b"12345678", zmq.SNDMORE)
+        end.send(b"{}")
+        assert end.poll(ANSWER_MS), "no answer"
+        assert b"MALFORMED_MESSAGE: several frames; one is expected" in end.recv_multipart()[-1]
+    assert is_alive(shared)
+
+
 def test_plain_request_sockets_are_understood(shared):
     with dealer(shared.client, zmq.REQ) as end:
         end.send(request(id="1"))

@@ -1,14 +1,14 @@
 """The service as people run it: a site is handed over, crawled, processed and asked for."""
 
 import json
-import random
-import signal
+import sqlite3
 import subprocess
 import sys
-import time
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,7 @@ def site_of(paper: Press) -> dict[str, Any]:
     return {
         "urls": [paper.url("/")],
         "requestDelay": 0,
+        "processingDelay": 0,
         "filters": [{"pattern": pattern, "type": 1, "stage": 5}],
     }
 
@@ -102,6 +103,42 @@ def test_a_site_that_is_handed_over_is_crawled_processed_and_answered_for(
         (processed,) = content["processedContents"]
         assert b"Story number 2 of the day" in b64decode(processed["buffer"])
         assert service.terminate() == 0
+
+
+@pytest.mark.req("S3.5", "S3.104", "S3.105")
+@pytest.mark.parametrize("storage", ["0", "2"], ids=["key-value", "warc"])
+def test_the_key_value_file_of_a_site_is_a_database_that_sqlite_reads(
+    tmp_path: Path, paper: Press, storage: str
+) -> None:
+    """What the service writes for a crawled page is there for anybody who has SQLite."""
+    publish(paper, 1)
+    site_id, md5 = site_id_of(paper.url("/")), url_md5(paper.url("/story/0"))
+    begun = datetime.now(UTC).replace(microsecond=0, tzinfo=None)
+    with Service(tmp_path / "d", Storage={"content_storage_type": storage}) as service:
+        service.tell("SITE_NEW", site_of(paper))
+        wait_for(lambda: service.site(site_id)["contents"] == 1, "the story to be processed")
+        # As it is, while the service runs: nothing is left to be written.
+        file = service.data / "db" / f"{site_id}.db"
+        assert file.read_bytes().startswith(b"SQLite format 3\0")
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+            columns = {row[1]: row for row in database.execute("PRAGMA table_info(articles)")}
+            kinds = {name: (row[2].lower(), row[5]) for name, row in columns.items()}
+            indexed = {
+                column[2]
+                for index in database.execute("PRAGMA index_list(articles)").fetchall()
+                for column in database.execute(f"PRAGMA index_info('{index[1]}')")
+            }
+            query = "SELECT data, CDate FROM articles WHERE id = ?"
+            ((data, date),) = database.execute(query, (md5,)).fetchall()
+        assert service.terminate() == 0
+    assert kinds == {
+        "id": ("varchar(32)", 1),
+        "data": ("text", 0),
+        "CDate": ("datetime", 0),
+    }
+    assert indexed == {"id", "CDate"}
+    assert json.loads(data)["default"][0]["title"] == "Story number 0 of the day"
+    assert begun <= datetime.fromisoformat(date) <= datetime.now(UTC).replace(tzinfo=None)
 
 
 @pytest.mark.req("S3.8", "S3.13")
@@ -152,42 +189,3 @@ def test_the_crawler_is_a_filter(tmp_path: Path, paper: Press) -> None:
     assert [url["status"] for url in known] == [4, 4, 4]
     assert [url["httpCode"] for url in known] == [200, 200, 404]
     assert "Batch" in task("crawl", "nonsense", code=1)
-
-
-@pytest.mark.slow
-def test_a_hundred_kills_of_the_daemon_lose_no_site_and_no_url(
-    tmp_path: Path, paper: Press
-) -> None:
-    """Kill it while it crawls, processes, cleans up and purges; what was answered for holds."""
-    chance = random.Random(11)
-    stories = publish(paper, 40)
-    site_id = site_id_of(paper.url("/"))
-    service = Service(tmp_path / "d")
-    added: set[str] = set()
-    for number in range(100):
-        service.start()
-        if number == 0:
-            assert service.tell("SITE_NEW", site_of(paper))["errorCode"] == 0
-        if number % 20 == 19:
-            # URLs that a client adds have no parent: they are roots, and stay.
-            assert service.tell("SITE_CLEANUP", {"id": site_id})["errorCode"] == 0
-        extra = paper.url(f"/extra/{number}")
-        paper.story(f"/extra/{number}", f"Extra {number}")
-        told = service.tell("URL_NEW", [{"siteId": site_id, "url": extra}])
-        assert told["statuses"] == [0]
-        added.add(extra)
-        time.sleep(chance.uniform(0.0, 0.3))
-        assert service.process is not None
-        service.process.send_signal(signal.SIGKILL)
-        service.process.wait()
-    wanted = {*stories, *added}
-    with service:
-
-        def is_crawled() -> bool:
-            status = service.site(site_id)
-            return bool(status["newURLs"] == 0 and status["resources"] == len(wanted))
-
-        wait_for(is_crawled, "everything to be crawled")
-        rows = service.tell("URL_STATUS", [{"siteId": site_id, "url": url} for url in wanted])
-        assert {row["url"] for row in rows if row["crawled"] > 0} == wanted
-        assert service.terminate() == 0

@@ -1,75 +1,16 @@
 """`gossamer site --proxy`: plain requests by their whole URL, https through a tunnel."""
 
-import socket
 import ssl
-import threading
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Self
 
 import pytest
 import trustme
 from site_rig import Site, page, paths, run_site, site_map
 
+from tunnels import Tunnels
+
 PAGES = {"/": page("/a", "/b"), "/a": page("/", text="a"), "/b": page("/a")}
-
-
-class Tunnels:
-    """A proxy that knows CONNECT and nothing else; all names are this machine to it."""
-
-    def __init__(self) -> None:
-        self.heads: list[str] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._accept, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with closing(client):
-            head = b""
-            while not head.endswith(b"\r\n\r\n"):
-                piece = client.recv(1)
-                if not piece:
-                    return
-                head += piece
-            self.heads.append(head.decode())
-            method, target, _ = self.heads[-1].split(" ", 2)
-            if method != "CONNECT":
-                client.sendall(b"HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n")
-                return
-            port = int(target.rpartition(":")[2])
-            with socket.create_connection(("127.0.0.1", port)) as server:
-                client.sendall(b"HTTP/1.1 200 Go ahead\r\n\r\n")
-                back = threading.Thread(target=_pour, args=(server, client), daemon=True)
-                back.start()
-                _pour(client, server)
-                back.join()
-
-
-def _pour(source: socket.socket, target: socket.socket) -> None:
-    try:
-        while piece := source.recv(65_536):
-            target.sendall(piece)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:
-        return
 
 
 @pytest.fixture(scope="module")

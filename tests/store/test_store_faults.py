@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from store_samples import fetch_of, warcio_problems
 
+from disk_faults import Faults
 from gossamer.clock import ManualClock
 from gossamer.config.store import StoreSettings
 from gossamer.errors import DiskFullError, StorageError, StoreError
@@ -25,35 +26,6 @@ from gossamer.store.warc import WarcStore
 
 ROUNDS = 10
 SETTINGS = StoreSettings(max_file_bytes=4_000, buffer_bytes=4_096)
-
-
-class Faults:
-    """Counts calls to the system and makes chosen ones fail."""
-
-    def __init__(self, call, numbers, error=errno.EIO, short=False):
-        self.call, self.numbers, self.error, self.short = call, numbers, error, short
-        self.count = 0
-
-    def system(self):
-        return System(
-            open=self._failing("open", os.open),
-            write=self._failing("write", os.write),
-            fdatasync=self._failing("fdatasync", os.fdatasync),
-            fsync=self._failing("fsync", os.fsync),
-        )
-
-    def _failing(self, name, real):
-        def call(*arguments):
-            if name != self.call:
-                return real(*arguments)
-            self.count += 1
-            if self.count in self.numbers:
-                if self.short:
-                    real(arguments[0], bytes(arguments[1][: len(arguments[1]) // 2]))
-                raise OSError(self.error, os.strerror(self.error))
-            return real(*arguments)
-
-        return call
 
 
 def crawl(folder, system):
@@ -110,7 +82,7 @@ def test_a_refusal_at_any_call_loses_nothing(tmp_path, call, error, short):
     while True:
         number += 1
         folder = tmp_path / str(number)
-        faults = Faults(call, {number}, error, short)
+        faults = Faults(call, {number}, error, short=short)
         acknowledged, refusals = crawl(folder, faults.system())
         assert_whole(folder, acknowledged)
         if faults.count < number:
@@ -261,6 +233,7 @@ from store_samples import fetch_of, warcio_problems
 from gossamer.clock import ManualClock
 from gossamer.config.store import StoreSettings
 from gossamer.errors import DiskFullError
+from gossamer.store.disk import System
 from gossamer.store.names import archive_files
 from gossamer.store.warc import WarcStore
 

@@ -3,6 +3,7 @@
 import pytest
 from urlserver_setup import NEVER, NO_ROBOTS, due, dues, finish, make, prepare
 
+from gossamer.messages import Done, Manner
 from gossamer.outcomes import Outcome
 from gossamer.urlserver.urlserver import FetchRobots, Resolution, Resolve, RobotsAnswer, RobotsState
 
@@ -290,3 +291,71 @@ def test_a_stored_robots_txt_does_not_replace_one_that_was_fetched_since():
     server.restore_robots("http://a.test", NO_ROBOTS, age_seconds=100.0, now=1.0)
     assert server.orders(1.0, 10) == []
     assert [each.outcome for each in server.verdicts(1.0)] == [Outcome.POLICY_ROBOTS]
+
+
+# ------------------------------------------------------------------------- through proxies
+
+DIRECT, ONE, TWO = None, Manner(proxy="http://one:1"), Manner(proxy="http://two:2")
+
+
+def test_robots_txt_is_asked_through_the_proxy_of_the_url_and_counts_for_that_proxy_only():
+    server = make(host_concurrent=10)
+    batch = [due(f"http://a.test/{manner}", manner=manner) for manner in (ONE, DIRECT, TWO)]
+    answers = {"http://one:1": "Disallow:", "": "Disallow: /", "http://two:2": "Disallow:"}
+    server.offer(batch, 0.0)
+    seen, visits = [], []
+    for _ in range(6):
+        for errand in asked(server, 0.0):
+            assert errand.url == "http://a.test/robots.txt"
+            seen.append(errand.proxy)
+            text = f"User-agent: *\n{answers[errand.proxy]}"
+            server.robots_answer(errand.authority, rules(text), 0.0)
+        visits += server.orders(0.0, 10)
+    assert seen == ["http://one:1", "", "http://two:2"]
+    assert [visit.manner for visit in visits] == [ONE, TWO]
+    (ended,) = server.verdicts(0.0)
+    assert (ended.due.manner, ended.outcome) == (DIRECT, Outcome.POLICY_ROBOTS)
+
+
+def test_a_proxy_that_is_not_there_ends_its_urls_and_blames_nobody_else():
+    server = make(host_concurrent=10)
+    manners = (ONE, ONE, DIRECT)
+    urls = [due(f"http://a.test/{n}", manner=manner) for n, manner in enumerate(manners)]
+    errand = first_errand(server, urls)
+    assert errand.proxy == "http://one:1"
+    server.robots_answer(errand.authority, RobotsAnswer(Outcome.NET_REFUSED), 1.0)
+    ended = server.verdicts(1.0)
+    assert [(each.due.url[-1], each.outcome) for each in ended] == [
+        ("0", Outcome.NET_REFUSED),
+        ("1", Outcome.NET_REFUSED),
+    ]
+    server.orders(1.0, 10)
+    (errand,) = asked(server, 1.0)
+    assert errand.proxy == ""
+    server.robots_answer(errand.authority, NO_ROBOTS, 1.0)
+    assert [visit.url[-1] for visit in server.orders(1.0, 10)] == ["2"]
+    # The host itself has done nothing wrong, and the proxy may be well the next time.
+    assert all(not clock.strikes for clock in server.host_clocks(1.0))
+    again = first_errand(server, [due("http://a.test/3", manner=ONE)], 2.0)
+    assert again.proxy == "http://one:1"
+
+
+@pytest.mark.parametrize("manner", [DIRECT, ONE])
+def test_only_what_the_server_said_counts_for_it_behind_a_proxy(manner):
+    server = make(host_concurrent=10)
+    errand = first_errand(server, [due("http://a.test/0", manner=manner)])
+    server.robots_answer(errand.authority, NO_ROBOTS, 0.0)
+    (visit,) = server.orders(0.0, 10)
+    finish(server, visit, 1.0, Outcome.NET_TIMEOUT_HEADERS)
+    strikes = max((clock.strikes for clock in server.host_clocks(1.0)), default=0)
+    assert strikes == (1 if manner is DIRECT else 0)
+
+
+def test_a_server_that_is_overloaded_is_left_alone_behind_a_proxy_too():
+    server = make(host_concurrent=10)
+    errand = first_errand(server, [due("http://a.test/0", manner=ONE)])
+    server.robots_answer(errand.authority, NO_ROBOTS, 0.0)
+    (visit,) = server.orders(0.0, 10)
+    server.done(Done(visit.trans_id, int(Outcome.HTTP_429), 429, 1.0, 30.0), 1.0)
+    server.offer([due("http://a.test/1")], 1.0)
+    assert server.orders(20.0, 10) == []

@@ -5,7 +5,8 @@ in the same transaction), counters, histories, rows for export. Never: a request
 decision about politeness, the bytes of a document, an answer that depends on anything but the
 database and the time it is told.
 
-`catalog.py` is the front: the records and the protocols. `sqlite.py` is the backend on one machine.
+`catalog.py` is the front: the records and the protocols. `sqlite.py` is the backend on one machine;
+its half that only reads is `sqlite_reader.py`.
 
 Theory of operation. One process writes, or two daemons that take turns; any number of others may
 read meanwhile. A URL is in exactly one state, and the counters of its host, the totals and the

@@ -6,6 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gossamer.catalog.request_memo import RequestMemo
+
 _MAX_KNOWN: Final = 2_000_000
 
 
@@ -15,6 +17,8 @@ class ItemState(IntEnum):
     OPEN = 0
     CRAWLED = 1
     LEFT_OUT = 2
+    WAITING = 3
+    """Found in one iteration, to be crawled in the next."""
 
 
 class BatchState(IntEnum):
@@ -23,6 +27,57 @@ class BatchState(IntEnum):
     OPEN = 0
     FINISHED = 1
     FAILED = 2
+    BETWEEN = 4
+    """An iteration is over; who has ordered the batch begins the next one."""
+
+
+class BatchOrder(Struct, frozen=True):
+    """How a batch is to be crawled."""
+
+    kind: int
+    seconds: float
+    """From its first request on."""
+    ttl: float | None = None
+    """So many seconds it may wait for its first request; None: as long as it may take."""
+    max_iterations: int = 1
+    max_items: int | None = None
+    """Of all iterations together; None: no limit."""
+    grace: float = 0.0
+    """So many seconds before its end no iteration begins."""
+    pauses: bool = False
+    """Whether what an iteration has brought is processed before the next begins."""
+    drops_rest: bool = False
+    """Whether URLs that it has found, and did not come to, are forgotten."""
+
+
+class Wanted(Struct, frozen=True):
+    """A member that is to be crawled."""
+
+    set_id: int
+    doc_id: int
+    wishes: str = ""
+    """What counts for it alone, as objects/item_wishes.py writes it."""
+    made: bool = False
+    """Whether the site has it only because of this batch."""
+    is_there: bool = False
+    """Whether its content is there already: nothing is fetched."""
+
+
+class Plan(Struct, frozen=True):
+    """Where a batch is in its iterations."""
+
+    kind: int
+    iteration: int
+    max_iterations: int
+    max_items: int | None
+    until: float
+    grace: float
+    pauses: int
+    drops_rest: int
+
+    def goes_on(self, now: float) -> bool:
+        """Whether another iteration may follow."""
+        return self.iteration < self.max_iterations and now < self.until - self.grace
 
 
 class SiteFacts(Struct, frozen=True, gc=False):
@@ -55,6 +110,8 @@ class Item(Struct, frozen=True, gc=False):
     hops: int
     page_hops: int
     began_at: float | None
+    iteration: int = 1
+    wishes: str = ""
 
 
 class MemberFacts(Struct, frozen=True, gc=False):
@@ -84,6 +141,9 @@ class ItemRow(Struct, frozen=True):
     status: int | None
     error_mask: int | None
     size: int | None
+    iteration: int = 1
+    depth: int | None = None
+    wishes: str = ""
 
 
 class Memo:
@@ -94,6 +154,7 @@ class Memo:
         self._count = 0
         self.uses: dict[tuple[str, str], int] = {}
         """How often each value of a header was sent."""
+        self.requests = RequestMemo()
 
     def unknown(self, set_id: int, keys: Iterable[bytes]) -> set[bytes]:
         """Return those of some keys that a site was not told of lately."""

@@ -10,42 +10,52 @@ from typing import Final
 
 import msgspec
 
+from gossamer.catalog.asking import NOTHING_MORE, Asking, Sequel
 from gossamer.catalog.batch_facts import (
+    BatchOrder,
     BatchState,
     Item,
     ItemState,
-    MemberFacts,
     Memo,
+    Plan,
     SiteFacts,
+    Wanted,
 )
+from gossamer.catalog.batch_selection import is_open, proportional
 from gossamer.catalog.catalog import Verdict
 from gossamer.catalog.collecting import Collector
+from gossamer.catalog.iterations import MOST_ITEMS, Iterations
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.manners import manner_of
 from gossamer.catalog.memory import Memory
+from gossamer.catalog.proxies import Held
+from gossamer.catalog.service_members import Change
 from gossamer.catalog.site_book import BATCHES, SiteBook
 from gossamer.catalog.tally import Tally
-from gossamer.messages import NOT_MODIFIED_STATUS, Due, Findings, Kind
+from gossamer.catalog.visits import Visited, before_visit, values_after
+from gossamer.messages import Due, Findings, Kind
 from gossamer.objects.enumerations import (
-    SiteState,
-    URLState,
+    CrawlerType,
+    CrawlStatus,
 )
 from gossamer.objects.error_mask import ErrorBit, mask_of_outcome
+from gossamer.objects.processors import is_read_as_feed
 from gossamer.objects.wishes import (
-    is_allowed,
     number_of,
-    status_after,
 )
 from gossamer.outcomes import Outcome, State
 from gossamer.reports import PageReport
 
-_MAX_ERRORS_BIT: Final = 1 << ErrorBit.SITE_MAX_ERRORS
-_MAX_RESOURCES_BIT: Final = 1 << ErrorBit.SITE_MAX_RESOURCES
 _EMPTY_BIT: Final = 1 << ErrorBit.EMPTY_CONTENT
 _TYPE_BIT: Final = 1 << ErrorBit.WRONG_MIME_TYPE
 _SIZE_BIT: Final = 1 << ErrorBit.SIZE_ERROR
 _HTTP_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTTP_REDIRECTS
 _PAGE_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTML_REDIRECTS
+_MAX_ITEMS_BIT: Final = 1 << ErrorBit.MAX_ITEMS
+_MAX_TIME_BIT: Final = 1 << ErrorBit.MAX_EXECUTION_TIME
+_SELECTED: Final[dict[int, CrawlStatus]] = {
+    CrawlerType.INCREMENTAL: CrawlStatus.SELECTED_CRAWLING_INCREMENTAL
+}
+"""The status of what is selected, for kinds of batches that have one of their own."""
 _HTTP_REDIRECTS: Final = 5
 _PAGE_REDIRECTS: Final = 1
 
@@ -63,91 +73,84 @@ class BatchCommit:
         self._tally = Tally()
         self._book = SiteBook(connection)
         self._collector = Collector(connection, memory, memo, self._book, self._tally, now)
+        self._iterations = Iterations(Change(connection, memory, self._tally, now), self._book)
+        self._asking = Asking(connection, self._book, memo, now)
         self._wanted = 0
 
     # ---------------------------------------------------------------- batches begin
 
     def accept(
-        self, kind: int, items: Sequence[tuple[int, int]], until: float
+        self, order: BatchOrder, items: Sequence[Wanted]
     ) -> tuple[int, list[tuple[int, int]]]:
-        """Begin a batch of members, each by set and document; return its number and what is in it.
+        """Begin a batch of members; return its number and what is in it.
 
         What belongs to a site that is not active is left out (S3.49), and a site that has reached
         a limit is suspended (S3.50).
         """
-        taken = [item for item in items if self._is_open(item[0])]
-        values = (kind, len(taken), self._now, until)
+        taken = [item for item in items if self._is_open(item.set_id, item.wishes)]
+        most = MOST_ITEMS if order.max_items is None else min(order.max_items, MOST_ITEMS)
+        mask = _MAX_ITEMS_BIT if len(taken) > most else 0
+        taken = taken[:most]
+        wait = order.seconds if order.ttl is None else order.ttl
+        values = (
+            order.kind, len(taken), self._now, self._now + wait, order.seconds,
+            order.max_iterations, order.max_items, order.grace, order.pauses, order.drops_rest,
+            mask,
+        )  # fmt: skip
         batch_id = self._connection.execute(BATCHES["insert_batch"], values).lastrowid or 0
-        for set_id, doc_ids in _by_set(taken).items():
+        for item in taken:
+            key = (batch_id, item.set_id, item.doc_id, item.doc_id)
+            state = ItemState.CRAWLED if item.is_there else ItemState.OPEN
+            row = (*key, int(state), 1, item.wishes, item.made)
+            self._connection.execute(BATCHES["insert_item"], row)
+            if item.is_there:
+                self._connection.execute(BATCHES["join_batch"], key[:3])
+        self._select(batch_id, order.kind, [item for item in taken if not item.is_there])
+        if all(item.is_there for item in taken):
+            self._end_iteration(batch_id)
+        self._finish()
+        return batch_id, [(item.set_id, item.doc_id) for item in taken]
+
+    def _select(self, batch_id: int, kind: int, items: Sequence[Wanted]) -> None:
+        """Mark members as selected, and have them fetched."""
+        status = int(_SELECTED.get(kind, CrawlStatus.SELECTED_CRAWLING))
+        for set_id, doc_ids in _by_set(items).items():
             with self._book.counted(set_id, doc_ids):
                 for doc_id in doc_ids:
-                    item = (batch_id, set_id, doc_id, doc_id)
-                    self._connection.execute(BATCHES["insert_item"], item)
-                    member = (batch_id, self._now, set_id, doc_id)
+                    member = (status, batch_id, self._now, set_id, doc_id)
                     self._connection.execute(BATCHES["select_member"], member)
                     self._want(doc_id)
-        if not taken:
-            self._connection.execute(
-                BATCHES["end_batch"], (int(BatchState.FINISHED), self._now, "", batch_id)
-            )
-        self._finish()
-        return batch_id, taken
 
-    def make(self, kind: int, size: int, until: float) -> tuple[int, list[tuple[int, int]]]:
+    def make(self, order: BatchOrder, size: int) -> tuple[int, list[tuple[int, int]]]:
         """Select and begin a batch of new URLs, proportionally over sites; 0 if there are none.
 
         Selected and marked in one step: no URL is in two batches (S3.15).
         """
+        chosen = self.choose(size)
+        return self.accept(order, [Wanted(*each) for each in chosen]) if chosen else (0, [])
+
+    def choose(self, size: int) -> list[tuple[int, int]]:
+        """Return new URLs for a batch, proportionally over sites, which have had their turn."""
         sites = [row[0] for row in self._connection.execute(BATCHES["sites_with_new"], (size,))]
-        chosen = self._proportional([each for each in sites if self._is_open(each)], size)
-        if not chosen:
-            return 0, []
+        chosen = proportional(
+            self._connection, [each for each in sites if self._is_open(each)], size
+        )
         for set_id in {set_id for set_id, _ in chosen}:
             self._connection.execute(BATCHES["touch_site"], (self._now, set_id))
-        return self.accept(kind, chosen, until)
-
-    def _proportional(self, sites: Sequence[int], size: int) -> list[tuple[int, int]]:
-        """Take a quantum of each site, round by round, until there is enough."""
-        if not sites:
-            return []
-        quantum = max(1, size // len(sites))
-        offered = {set_id: self._new_of(set_id, size) for set_id in sites}
-        chosen: list[tuple[int, int]] = []
-        for start in range(0, size, quantum):
-            for set_id in sites:
-                room = size - len(chosen)
-                part = offered[set_id][start : start + min(quantum, room)]
-                chosen += [(set_id, doc_id) for doc_id in part]
         return chosen
-
-    def _new_of(self, set_id: int, limit: int) -> list[int]:
-        """Return new URLs of a site: its roots, then the most wanted."""
-        roots = self._connection.execute(BATCHES["new_roots"], (set_id, limit)).fetchall()
-        others: list[tuple[int]] = []
-        if len(roots) < limit:
-            values = (set_id, limit - len(roots))
-            others = self._connection.execute(BATCHES["new_members"], values).fetchall()
-        return [row[0] for row in (*roots, *others)]
 
     def return_stuck(self, before: float, limit: int) -> int:
         """Have members crawled again that nobody has spoken of for long; return how many."""
         rows = self._connection.execute(BATCHES["stuck_members"], (before, limit)).fetchall()
-        return sum(self._connection.execute(BATCHES["return_member"], row).rowcount for row in rows)
+        count = 0
+        for set_id, doc_id in rows:
+            with self._book.counted(set_id, [doc_id]):
+                values = (set_id, doc_id)
+                count += self._connection.execute(BATCHES["return_member"], values).rowcount
+        return count
 
-    def _is_open(self, set_id: int) -> bool:
-        site = self._book.site(set_id)
-        if site is None or site.state != SiteState.ACTIVE:
-            return False
-        bit = 0
-        if site.max_errors and site.errors > site.max_errors:
-            bit = _MAX_ERRORS_BIT
-        elif site.max_resources and site.resources > site.max_resources:
-            bit = _MAX_RESOURCES_BIT
-        if not bit:
-            return True
-        self._connection.execute(BATCHES["suspend_site"], (bit, self._now, site.site_id))
-        self._book.forget(set_id)
-        return False
+    def _is_open(self, set_id: int, wishes: str = "") -> bool:
+        return is_open(self._connection, self._book, set_id, wishes, self._now)
 
     def _want(self, doc_id: int, kind: Kind = Kind.PAGE) -> None:
         """Have a URL fetched, unless it is about to be."""
@@ -167,30 +170,40 @@ class BatchCommit:
     def leased(self, batch: Sequence[Due]) -> list[Due]:
         """Note that requests go out (S3.54); return how each is to be made."""
         items = self._items(due.doc_id for due in batch)
-        return [self._with_manner(due, items.get(due.doc_id, ())) for due in batch]
+        planned = [self._with_manner(due, items.get(due.doc_id, ())) for due in batch]
+        going = [due for due in planned if due is not None]
+        if len(going) < len(batch):
+            self._finish()
+        return going
 
-    def _with_manner(self, due: Due, items: Sequence[Item]) -> Due:
-        kept_as = []
-        first: tuple[SiteFacts, MemberFacts] | None = None
-        for item in items:
-            site, member = self._book.site(item.set_id), self._book.member(item)
-            if site is None or member is None:
-                continue
-            first = first or (site, member)
-            md5 = self._connection.execute(BATCHES["md5_of"], (item.doc_id,)).fetchone()[0]
-            kept_as.append((site.id, md5.hex()))
+    def _with_manner(self, due: Due, items: Sequence[Item]) -> Due | None:
+        """Return how a URL is asked for; None if it is not, which ends its items."""
+        live, others = self._asking.together(items)
+        if not live:
+            # Its sites were emptied or deleted: nobody wants it, nor says how fast it may be asked.
+            self._asking.let_go(due, self._tally)
+            self._leave_out(items)
+            return None
+        planned = self._asking.plan(due, live)
+        if isinstance(planned, Held):
+            self._asking.hold(due, live, planned, self._tally)
+            self._leave_out(live)
+            if others:
+                self._want(due.doc_id)
+            return None
+        for item in live:
             values = (self._now, item.batch_id, item.set_id, item.doc_id)
             if item.began_at is None:
                 with self._book.counted(item.set_id, [item.doc_id]):
                     self._connection.execute(BATCHES["crawling_member"], values)
+                self._connection.execute(BATCHES["begin_batch"], (self._now, item.batch_id))
             self._connection.execute(BATCHES["begin_item"], values)
-        if first is None:
-            return due
-        site, member = first
-        manner = manner_of(
-            site, member, self._book.properties_of(site.site_id), self._memo, kept_as
-        )
-        return msgspec.structs.replace(due, manner=manner)
+        return self._collector.with_picks(planned, live)
+
+    def _leave_out(self, items: Sequence[Item]) -> None:
+        for item in items:
+            self._end_item(item, ItemState.LEFT_OUT)
+            self._end_if_over(item.batch_id)
 
     # --------------------------------------------------------------- what visits brought
 
@@ -200,13 +213,25 @@ class BatchCommit:
         live = [each for each in verdicts if each.findings.doc_id not in gone]
         items = self._items(each.findings.doc_id for each in live)
         for verdict in live:
-            for item in items.get(verdict.findings.doc_id, ()):
-                if verdict.state is not State.PENDING:
-                    self._judge(item, verdict.findings)
+            if verdict.state is not State.PENDING:
+                self._visited(verdict.findings, items.get(verdict.findings.doc_id, ()))
         self._finish()
         return self._wanted
 
-    def _judge(self, item: Item, findings: Findings) -> None:
+    def _visited(self, findings: Findings, items: Sequence[Item]) -> None:
+        """Let one visit count for the items that it was made for, unless it is made once more."""
+        mine, others = self._asking.asked_for(items, findings.doc_id)
+        sequel = self._asking.after(mine, findings, _report(findings))
+        if sequel.again or others:
+            self._want(findings.doc_id)
+        if sequel.again:
+            return
+        for item in mine:
+            with self._book.attending(item.set_id, item.wishes):
+                self._judge(item, findings, sequel)
+            self._end_if_over(item.batch_id)
+
+    def _judge(self, item: Item, findings: Findings, sequel: Sequel) -> None:
         site = self._book.site(item.set_id)
         if site is None:
             # Cleaned up or deleted meanwhile.
@@ -214,9 +239,8 @@ class BatchCommit:
         elif findings.redirect_to is not None and findings.outcome == Outcome.OK:
             self._follow(item, site, findings)
         else:
-            self._crawled(
-                item, site, findings, mask_of_outcome(Outcome(findings.outcome), findings.status)
-            )
+            mask = mask_of_outcome(Outcome(findings.outcome), findings.status)
+            self._crawled(item, site, findings, mask, sequel)
 
     def _follow(self, item: Item, site: SiteFacts, findings: Findings) -> None:
         """Go on where a redirect leads, as often as the site allows."""
@@ -232,61 +256,102 @@ class BatchCommit:
         ):
             self._crawled(item, site, findings, _HTTP_REDIRECTS_BIT)
             return
+        stopped = self._collector.stopped_redirect(item, site, findings.redirect_to or "")
+        if stopped:
+            self._crawled(item, site, findings, stopped)
+            return
         doc_id = self._collector.document(findings.redirect_to or "", findings.doc_id)
         values = (doc_id, int(not by_page), int(by_page), *_key(item))
         self._connection.execute(BATCHES["move_item"], values)
         self._want(doc_id)
 
-    def _crawled(self, item: Item, site: SiteFacts, findings: Findings, mask: int) -> None:
+    def _crawled(
+        self,
+        item: Item,
+        site: SiteFacts,
+        findings: Findings,
+        mask: int,
+        sequel: Sequel = NOTHING_MORE,
+    ) -> None:
         """Remember what became of a member (S3.57-S3.62)."""
-        report = _report(findings)
-        unchanged = findings.status == NOT_MODIFIED_STATUS
-        if site.max_resource_size and findings.body_bytes > site.max_resource_size:
-            mask |= _SIZE_BIT
-        if not mask and not findings.body_bytes and not unchanged:
-            mask |= _EMPTY_BIT
-        properties = self._book.properties_of(site.site_id)
-        if not mask and not unchanged and not is_allowed(findings.content_type, properties):
-            mask |= _TYPE_BIT
-        before = self._connection.execute(
-            BATCHES["was_like"], (item.set_id, item.doc_id)
-        ).fetchone()
+        before = before_visit(self._connection, item)
         if before is None:
             self._end_item(item, ItemState.LEFT_OUT)
             return
-        time = float(findings.milliseconds)
-        size = before[0] if unchanged else findings.body_bytes
-        values = {
-            "status": status_after(findings.status, properties),
-            "state": int(URLState.ERROR if mask else URLState.ENABLED),
-            "content_type": before[1] if unchanged else findings.content_type,
-            "charset": report.charset,
-            "mask": mask,
-            "time": time,
-            "now": self._now,
-            "code": findings.status,
-            "size": size,
-            "raw_md5": report.raw_md5,
-            "inside": report.links_inside,
-            "outside": report.links_outside,
-            "last_modified": report.last_modified,
-            "etag": findings.etag or "",
-            "content_mask": int(size > 0 and not mask),
-            "changed": int(not unchanged),
-            "set_id": item.set_id,
-            "doc_id": item.doc_id,
-        }
+        report = _report(findings)
+        properties = self._book.properties_of(site.site_id)
+        visited = Visited(site, properties, before, findings, report, mask, sequel)
+        values = values_after(visited, self._now)
+        values |= {"set_id": item.set_id, "doc_id": item.doc_id}
         with self._book.counted(item.set_id, [item.doc_id]):
             self._connection.execute(BATCHES["crawled_member"], values)
-        if not mask:
+        if not values["mask"] and not is_read_as_feed(findings.content_type, properties):
             self._collector.collect(item, site, report)
-        self._end_item(item, ItemState.LEFT_OUT if mask else ItemState.CRAWLED)
+            self._iterations.found(item, self._collector.collected)
+        self._end_item(item, ItemState.LEFT_OUT if values["mask"] else ItemState.CRAWLED)
 
     def _end_item(self, item: Item, state: ItemState) -> None:
         self._connection.execute(BATCHES["end_item"], (int(state), *_key(item)))
-        if self._connection.execute(BATCHES["is_batch_open"], (item.batch_id,)).fetchone() is None:
-            values = (int(BatchState.FINISHED), self._now, "", item.batch_id)
-            self._connection.execute(BATCHES["end_batch"], values)
+
+    def _end_if_over(self, batch_id: int) -> None:
+        if self._connection.execute(BATCHES["is_batch_open"], (batch_id,)).fetchone() is None:
+            self._end_iteration(batch_id)
+
+    # ---------------------------------------------------------------------- iterations
+
+    def _end_iteration(self, batch_id: int) -> None:
+        """End a batch, unless another iteration follows."""
+        plan = self._iterations.plan(batch_id)
+        if plan is None:
+            return
+        if not plan.goes_on(self._now):
+            self._end_batch(batch_id)
+        elif plan.pauses:
+            self._connection.execute(BATCHES["pause_batch"], (batch_id,))
+        else:
+            self._begin_iteration(batch_id, plan)
+
+    def go_on(self, batch_id: int) -> None:
+        """Begin the next iteration of a batch that has paused, or end it."""
+        plan = self._iterations.plan(batch_id)
+        if plan is not None:
+            if plan.goes_on(self._now):
+                self._begin_iteration(batch_id, plan)
+            else:
+                self._end_batch(batch_id)
+        self._finish()
+
+    def _begin_iteration(self, batch_id: int, plan: Plan) -> None:
+        waiting = self._iterations.next_items(batch_id, plan)
+        items = [item for item in waiting if self._is_open(item.set_id, item.wishes)]
+        for item in items:
+            key = (plan.iteration + 1, batch_id, item.set_id, item.doc_id)
+            self._connection.execute(BATCHES["begin_waiting_item"], key)
+        self._connection.execute(BATCHES["forget_waiting"], (batch_id,))
+        self._iterations.forget(batch_id)
+        if not items:
+            self._end_batch(batch_id)
+            return
+        self._connection.execute(BATCHES["begin_iteration"], (len(items), batch_id))
+        self._select(batch_id, plan.kind, items)
+
+    def _end_batch(self, batch_id: int) -> None:
+        """Note that a batch is finished; what still waits stays new."""
+        if self._iterations.waits(batch_id):
+            # There was no time for another iteration.
+            self._iterations.fault(batch_id, _MAX_TIME_BIT)
+            self._drop_rest(batch_id)
+        self._connection.execute(BATCHES["forget_waiting"], (batch_id,))
+        values = (int(BatchState.FINISHED), self._now, "", batch_id)
+        self._connection.execute(BATCHES["end_batch"], values)
+        self._iterations.forget(batch_id)
+
+    def _drop_rest(self, batch_id: int) -> None:
+        plan = self._iterations.plan(batch_id)
+        if plan is not None and plan.drops_rest:
+            self._iterations.drop_rest(batch_id)
+            # Its sites may be told of these URLs again.
+            self._memo.forget()
 
     # --------------------------------------------------------------------- batches end
 
@@ -297,16 +362,29 @@ class BatchCommit:
         return [row[0] for row in rows]
 
     def give_up(self, batch_ids: Sequence[int], why: str) -> None:
-        """End batches: what is selected is new again."""
+        """End batches: what is selected is new again, or forgotten if the batch asks for that."""
         for batch_id in batch_ids:
+            self._drop_rest(batch_id)
             items = self._connection.execute(BATCHES["open_items_of"], (batch_id,)).fetchall()
-            for set_id, doc_id, _ in items:
+            for set_id, doc_id, at in items:
                 with self._book.counted(set_id, [doc_id]):
                     self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
                 values = (int(ItemState.LEFT_OUT), batch_id, set_id, doc_id)
                 self._connection.execute(BATCHES["end_item"], values)
+                self._unwant(at)
+            self._connection.execute(BATCHES["forget_waiting"], (batch_id,))
+            if items:
+                self._iterations.fault(batch_id, _MAX_TIME_BIT)
             end = (int(BatchState.FAILED), self._now, why, batch_id)
             self._connection.execute(BATCHES["end_batch"], end)
+            self._iterations.forget(batch_id)
+        self._finish()
+
+    def _unwant(self, doc_id: int) -> None:
+        """Have nobody fetch a URL that no batch wants any more."""
+        row = self._connection.execute(BATCHES["unwant_url"], (doc_id,)).fetchone()
+        if row is not None:
+            self._tally.move(row[0], State.PENDING, State.EXCLUDED)
 
     # -------------------------------------------------------------------------- looks
 
@@ -320,11 +398,11 @@ class BatchCommit:
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
 
 
-def _by_set(members: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+def _by_set(items: Iterable[Wanted]) -> dict[int, list[int]]:
     """Return documents by the set in which they are."""
     by_set: dict[int, list[int]] = {}
-    for set_id, doc_id in members:
-        by_set.setdefault(set_id, []).append(doc_id)
+    for item in items:
+        by_set.setdefault(item.set_id, []).append(item.doc_id)
     return by_set
 
 

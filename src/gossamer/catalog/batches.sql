@@ -2,11 +2,71 @@
 
 -- name: insert_batch
 -- A batch is accepted.
-INSERT INTO batch (kind, items, made_at, until) VALUES (?, ?, ?, ?);
+INSERT INTO batch (kind, items, made_at, until, seconds, max_iterations, max_items, grace, pauses,
+    drops_rest, error_mask)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: insert_item
 -- A URL is part of a batch.
-INSERT INTO batch_item (batch_id, set_id, doc_id, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO batch_item (batch_id, set_id, doc_id, at, state, iteration, wishes, made)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: plan_of
+-- Where a batch is in its iterations.
+SELECT kind, iteration, max_iterations, max_items, until, grace, pauses, drops_rest FROM batch
+WHERE batch_id = ? AND state IN (0, 4);
+
+-- name: waiting_items
+-- What the next iteration of a batch may crawl, in the order of regular crawling.
+SELECT batch_item.set_id, batch_item.doc_id, batch_item.wishes FROM batch_item
+JOIN member USING (set_id, doc_id)
+WHERE batch_item.batch_id = ? AND batch_item.state = 3 AND member.status = 1 AND member.state = 0
+    AND member.type <> 4
+ORDER BY member.priority DESC, member.depth, member.udate DESC, batch_item.doc_id;
+
+-- name: is_waiting
+-- Whether something waits for the next iteration of a batch.
+SELECT 1 FROM batch_item WHERE batch_id = ? AND state = 3 LIMIT 1;
+
+-- name: count_items
+-- How many items a batch has, without those that wait.
+SELECT count(*) FROM batch_item WHERE batch_id = ? AND state <> 3;
+
+-- name: begin_waiting_item
+-- An item that waited is part of the iteration that begins.
+UPDATE batch_item SET state = 0, iteration = ? WHERE batch_id = ? AND set_id = ? AND doc_id = ?;
+
+-- name: forget_waiting
+-- What no iteration comes to is no part of its batch.
+DELETE FROM batch_item WHERE batch_id = ? AND state = 3;
+
+-- name: begin_iteration
+-- The next iteration of a batch begins.
+UPDATE batch SET state = 0, iteration = iteration + 1, items = items + ?
+WHERE batch_id = ? AND state IN (0, 4);
+
+-- name: pause_batch
+-- An iteration is over, and what it has brought is processed.
+UPDATE batch SET state = 4 WHERE batch_id = ? AND state = 0;
+
+-- name: fault_batch
+-- Something went wrong with a batch as a whole.
+UPDATE batch SET error_mask = error_mask | ? WHERE batch_id = ?;
+
+-- name: batch_mask
+-- What went wrong with a batch as a whole.
+SELECT error_mask FROM batch WHERE batch_id = ?;
+
+-- name: begin_batch
+-- The first request of a batch goes out: from now on its time counts.
+UPDATE batch SET began_at = ?1, until = ?1 + seconds
+WHERE batch_id = ?2 AND began_at IS NULL AND seconds IS NOT NULL;
+
+-- name: unmade_items
+-- URLs that a site has only because of a batch, which did not finish them.
+SELECT set_id, doc_id FROM batch_item JOIN member USING (set_id, doc_id)
+WHERE batch_item.batch_id = ? AND batch_item.state IN (0, 3) AND made = 1
+    AND member.status IN (1, 2, 3, 8);
 
 -- name: site_facts
 -- What crawling needs to know of a site, by its set of URLs.
@@ -40,12 +100,17 @@ FROM member WHERE set_id = ? AND doc_id = ?;
 
 -- name: select_member
 -- A member is selected for crawling, and its faults of earlier runs are forgotten (S3.47).
-UPDATE member SET status = 2, batch_id = ?, error_mask = 0, tcdate = ?
+UPDATE member SET status = ?, batch_id = ?, error_mask = 0, tcdate = ?
 WHERE set_id = ? AND doc_id = ?;
+
+-- name: join_batch
+-- A member whose content is there already is part of a batch.
+UPDATE member SET batch_id = ? WHERE set_id = ? AND doc_id = ?;
 
 -- name: release_member
 -- A member that was selected is as it was.
-UPDATE member SET status = 1, batch_id = 0 WHERE set_id = ? AND doc_id = ? AND status IN (2, 3);
+UPDATE member SET status = 1, batch_id = 0
+WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 8);
 
 -- name: crawling_member
 -- A request for a member goes out (S3.54).
@@ -54,7 +119,7 @@ WHERE set_id = ? AND doc_id = ?;
 
 -- name: open_items
 -- Which members some documents are fetched for.
-SELECT batch_id, set_id, doc_id, at, hops, page_hops, began_at FROM batch_item
+SELECT batch_id, set_id, doc_id, at, hops, page_hops, began_at, iteration, wishes FROM batch_item
 WHERE state = 0 AND at IN (SELECT value FROM json_each(?));
 
 -- name: begin_item
@@ -81,11 +146,6 @@ UPDATE member SET status = :status, state = :state, content_type = :content_type
     mrate_counter = mrate_counter + 1
 WHERE set_id = :set_id AND doc_id = :doc_id;
 
--- name: was_like
--- What a member was like before.
-SELECT size, content_type FROM member
-WHERE set_id = ? AND doc_id = ?;
-
 -- name: known_members
 -- Which documents a site knows already.
 SELECT doc_id, status, udate FROM member
@@ -111,7 +171,7 @@ SELECT 1 FROM batch_item WHERE batch_id = ? AND state = 0 LIMIT 1;
 
 -- name: end_batch
 -- A batch is over.
-UPDATE batch SET state = ?, ended_at = ?, detail = ? WHERE batch_id = ? AND state = 0;
+UPDATE batch SET state = ?, ended_at = ?, detail = ? WHERE batch_id = ? AND state IN (0, 4);
 
 -- name: batch_state
 -- Where a batch stands.
@@ -119,7 +179,8 @@ SELECT state FROM batch WHERE batch_id = ?;
 
 -- name: overdue_batches
 -- Batches whose time is over.
-SELECT batch_id FROM batch WHERE state = 0 AND until <= ?;
+SELECT batch_id FROM batch WHERE state = 0 AND until <= ?1
+UNION ALL SELECT batch_id FROM batch WHERE state = 4 AND until <= ?1;
 
 -- name: open_items_of
 -- The items of a batch that are not over.
@@ -128,12 +189,13 @@ SELECT set_id, doc_id, at FROM batch_item WHERE batch_id = ? AND state = 0;
 -- name: items_of
 -- The items of a batch, with what became of them.
 SELECT service_site.id, lower(hex(url.md5)), url.url, batch_item.state, member.status,
-    member.error_mask, member.size
+    member.error_mask, member.size, batch_item.iteration, member.depth, batch_item.wishes
 FROM batch_item
 JOIN url ON url.doc_id = batch_item.doc_id
 JOIN service_site ON service_site.set_id = batch_item.set_id
 LEFT JOIN member ON member.set_id = batch_item.set_id AND member.doc_id = batch_item.doc_id
-WHERE batch_item.batch_id = ? ORDER BY batch_item.doc_id;
+WHERE batch_item.batch_id = ? AND batch_item.state <> 3
+ORDER BY batch_item.iteration, batch_item.doc_id;
 
 -- name: forget_batches
 -- Batches that ended long ago are forgotten.
@@ -161,6 +223,12 @@ UPDATE url SET state = 0, outcome = NULL, detail = NULL, due_at = 0, tries = 0,
     next_fetch_at = NULL, kind = ?
 WHERE doc_id = ?;
 
+-- name: unwant_url
+-- A URL that was to be fetched is known only, unless some batch still wants it.
+UPDATE url SET state = 3, due_at = 0 WHERE doc_id = ?1 AND state = 0
+    AND NOT EXISTS (SELECT 1 FROM batch_item WHERE at = ?1 AND batch_item.state = 0)
+RETURNING host_id;
+
 -- name: sites_with_new
 -- Active sites that take part in crawling and have new URLs, in their order.
 SELECT set_id FROM service_site
@@ -169,19 +237,19 @@ WHERE state = 1 AND recrawl_lock_until IS NULL
         WHERE service_property.site_id = service_site.site_id AND name = 'MODES_FLAG'
             AND url_md5 = ''), 1)
     AND EXISTS (SELECT 1 FROM member
-        WHERE member.set_id = service_site.set_id AND status = 1 AND state = 0)
+        WHERE member.set_id = service_site.set_id AND status = 1 AND state = 0 AND type <> 4)
 ORDER BY priority DESC, tcdate, site_id LIMIT ?;
 
 -- name: new_roots
 -- Root URLs of a site that are new.
 SELECT doc_id FROM member
-WHERE set_id = ? AND status = 1 AND parent_md5 = '' AND state = 0
-ORDER BY priority DESC, udate DESC LIMIT ?;
+WHERE set_id = ? AND status = 1 AND parent_md5 = '' AND state = 0 AND type <> 4
+ORDER BY priority DESC, depth, udate DESC LIMIT ?;
 
 -- name: new_members
 -- URLs of a site that are new and no roots, the most wanted first.
 SELECT doc_id FROM member
-WHERE set_id = ? AND status = 1 AND state = 0 AND parent_md5 <> ''
+WHERE set_id = ? AND status = 1 AND state = 0 AND parent_md5 <> '' AND type <> 4
 ORDER BY priority DESC, depth, udate DESC LIMIT ?;
 
 -- name: touch_site
@@ -194,12 +262,12 @@ SELECT count(*) FROM batch WHERE state = 0 AND kind = ?;
 
 -- name: stuck_members
 -- Members that somebody selected long ago and never finished.
-SELECT set_id, doc_id FROM member WHERE status IN (2, 3, 5, 6) AND tcdate < ? LIMIT ?;
+SELECT set_id, doc_id FROM member WHERE status IN (2, 3, 5, 6, 8) AND tcdate < ? LIMIT ?;
 
 -- name: return_member
 -- A member is new again.
 UPDATE member SET status = CASE WHEN status IN (5, 6) THEN 4 ELSE 1 END, batch_id = 0
-WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 5, 6)
+WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 5, 6, 8)
     AND NOT EXISTS (SELECT 1 FROM batch_item JOIN batch USING (batch_id)
         WHERE batch.state = 0 AND batch_item.state = 0 AND batch_item.set_id = member.set_id
             AND batch_item.doc_id = member.doc_id);

@@ -1,20 +1,92 @@
-"""URLs found on pages become members of sites, as each site wants it (S3.67-S3.69)."""
+"""URLs found on pages become members of sites, as each site wants it (S3.67-S3.69).
+
+Theory of operation. The type of a page says whose URLs they are (4b.1). REGULAR and REAL_TIME:
+those of its own site. REGULAR_EXT: a URL on a host of known sites goes to these, any other to the
+page's own site. NEW_SITE: as before, but a site is made for a host that none has, if the filters of
+the page's own site let the URL pass. SINGLE, FETCHED (an entry of a feed, which is its own content)
+and CHAIN (a part of another page) are not collected from.
+
+Each site judges by its own filters and limits. To the page's own site, what is set on the page
+counts for the URLs found on it (C34); another site has its own values.
+"""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from gossamer.catalog.batch_facts import Item, MemberFacts, Memo, SiteFacts
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gossamer.catalog.batch_facts import Item, Memo, SiteFacts
+from gossamer.catalog.collecting_again import renewed, renews
+from gossamer.catalog.collecting_room import COLLECTING, FULL_BIT, note_fault, room_for
+from gossamer.catalog.collecting_rules import (
+    CollectingRules,
+    Patience,
+    Sieve,
+    macros_of,
+    rules_of,
+)
+from gossamer.catalog.collecting_sites import make_site_of, sites_of_host
 from gossamer.catalog.discover import discover, known_urls
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.memory import Memory
-from gossamer.catalog.site_book import BATCHES, SiteBook
+from gossamer.catalog.service_members import (
+    Change,
+    Newcomer,
+    find_site,
+    insert_members,
+    newcomer,
+)
+from gossamer.catalog.service_rows import KnownSite
+from gossamer.catalog.site_book import SiteBook
 from gossamer.catalog.tally import Tally
-from gossamer.messages import Found, Kind
-from gossamer.objects.enumerations import FilterMode, FilterStage, URLType
-from gossamer.objects.filters import passes
+from gossamer.messages import Due, Found, Kind
+from gossamer.objects.enumerations import CrawlStatus, FilterMode, FilterStage, URLType
+from gossamer.objects.error_mask import ErrorBit
+from gossamer.objects.filters import judge
+from gossamer.objects.moments import NOW
+from gossamer.objects.patterns import PatternError
+from gossamer.objects.picking import ADD, XPATH_LIST
+from gossamer.objects.url import URL
 from gossamer.outcomes import State
 from gossamer.reports import PageReport
-from gossamer.url.parts import host_of, md5_of
+from gossamer.url.parts import authority_of, host_of, md5_of
+
+_CUT_BIT: Final = 1 << ErrorBit.MAX_URLS_FROM_PAGE
+# The document has no bit for it; the origin's, for a filter that stops the crawler, means here
+# that a content was not stored, which is true as well.
+_REDIRECT_BITS: Final = 1 << ErrorBit.BAD_REDIRECTION | 1 << ErrorBit.RAW_NOT_STORED
+_PATTERN_BIT: Final = 1 << ErrorBit.REGULAR_EXPRESSION
+_FOR_OTHERS: Final = frozenset({URLType.REGULAR_EXT, URLType.NEW_SITE})
+_COLLECTED: Final = frozenset({URLType.REGULAR, URLType.REAL_TIME_CRAWLER}) | _FOR_OTHERS
+_MOST_NEW_SITES: Final = 100
+"""Sites that one page may bring about."""
+_PATIENCE_SECONDS: Final = 2.0
+# What a URL has when nobody says anything else.
+_USUAL_TYPE: Final = int(URLType.REGULAR)
+_USUAL_DELAY: Final = 500.0
+_USUAL_TIMEOUT: Final = 30_000.0
+
+Links = Mapping[str, FilterMode]
+"""URLs in the order of their page."""
+
+
+class PageFacts(Struct, frozen=True, gc=False):
+    """What a page hands down to the URLs that are found on it."""
+
+    url: str
+    md5: str
+    type: int
+    depth: int
+    priority: int
+    classifier_mask: int
+    request_delay: float
+    processing_delay: float
+    http_timeout: float
+    max_urls_from_page: int
+    content_type: str
 
 
 class Collector:
@@ -28,6 +100,7 @@ class Collector:
         book: SiteBook,
         tally: Tally,
         now: float,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection = connection
         self._memory = memory
@@ -35,83 +108,256 @@ class Collector:
         self._book = book
         self._tally = tally
         self._now = now
+        self._monotonic = monotonic
+        self._change = Change(connection, memory, tally, now)
+        self._sites: dict[str, KnownSite | None] = {}
+        self.collected: list[tuple[int, int, bool]] = []
+        """Of the last page: what became new by it, as set, document, and if it was unknown."""
 
     def collect(self, item: Item, site: SiteFacts, report: PageReport) -> int:
-        """Tell the site of the URLs found on a page, if it wants them (S3.67-S3.69)."""
-        member = self._book.member(item)
-        if member is None or member.type == URLType.SINGLE:
+        """Tell sites of the URLs found on a page, if they want them; return how many did."""
+        self.collected = []
+        row = self._connection.execute(
+            COLLECTING["page_facts"], (item.set_id, item.doc_id)
+        ).fetchone()
+        page = None if row is None else PageFacts(*row)
+        if page is None or page.type not in _COLLECTED:
             return 0
-        keys = {md5_of(url): url for url in report.links}
-        media = {md5_of(url): url for url in report.media}
-        fresh = self._memo.unknown(item.set_id, keys.keys() | media.keys())
+        patience = Patience(_PATIENCE_SECONDS, self._monotonic)
+        links = self._links(report, site)
+        by_site = {item.set_id: links}
+        if page.type in _FOR_OTHERS:
+            by_site = self._shared_out(page, item, site, links, patience)
+        faults = 0
+        for set_id, part in by_site.items():
+            faults |= self._tell(set_id, page, item, part, patience)
+        if patience.faults:
+            faults |= _PATTERN_BIT
+        if faults:
+            known = self._known(site)
+            if known is not None:
+                note_fault(self._change, known, item.doc_id, faults)
+                self._book.forget(item.set_id)
+        return len(self.collected)
+
+    # ------------------------------------------------------------------ before there are URLs
+
+    def with_picks(self, due: Due, items: Iterable[Item]) -> Due:
+        """Return an order that says where on the page sites want URLs to be collected from."""
+        picks: dict[str, str] = {}
+        for item in items:
+            with self._book.attending(item.set_id, item.wishes):
+                site = self._book.site(item.set_id)
+                text = "" if site is None else self._paths_of(site)
+            if site is not None and text:
+                picks[site.id] = text
+        if not picks or due.manner is None:
+            return due
+        return replace(due, manner=replace(due.manner, picks=tuple(picks.items())))
+
+    def _paths_of(self, site: SiteFacts) -> str:
+        properties = self._book.properties_of(site.site_id)
+        return "" if rules_of(properties).paths is None else properties[XPATH_LIST]
+
+    def stopped_redirect(self, item: Item, site: SiteFacts, target: str) -> int:
+        """Return the bits for a redirect that filters do not let pass (stage 8); 0 if all do."""
+        filters = self._book.filters_of(site.site_id)
+        member = self._book.member(item)
+        macros = macros_of(
+            self._book.properties_of(site.site_id),
+            site_id=site.id,
+            depth=0 if member is None else member.depth,
+        )
+        verdict = judge(target, filters, FilterStage.REDIRECT_URL, macros=macros)
+        if verdict.passes:
+            return 0
+        return _REDIRECT_BITS | (_PATTERN_BIT if verdict.fault else 0)
+
+    # ----------------------------------------------------------------------- whose URLs
+
+    def _shared_out(
+        self, page: PageFacts, item: Item, site: SiteFacts, links: Links, patience: Patience
+    ) -> dict[int, dict[str, FilterMode]]:
+        """Return the URLs of a page by the sites that they belong to."""
+        sieve = self._sieve(site, page, self._rules(site), patience)
+        shares: dict[int, dict[str, FilterMode]] = {}
+        by_host: dict[str, list[int]] = {}
+        made = 0
+        for url, mode in links.items():
+            host = authority_of(url)
+            if host not in by_host:
+                sets = sites_of_host(self._connection, host)
+                if not sets and page.type == URLType.NEW_SITE:
+                    if made >= _MOST_NEW_SITES or sieve.passed(url, mode) is None:
+                        continue
+                    sets = make_site_of(self._change, url)
+                    if not sets:
+                        continue
+                    made += 1
+                by_host[host] = sets or [item.set_id]
+            for set_id in by_host[host]:
+                shares.setdefault(set_id, {})[url] = mode
+        return shares
+
+    # --------------------------------------------------------------------- what one site wants
+
+    def _tell(
+        self, set_id: int, page: PageFacts, item: Item, links: Links, patience: Patience
+    ) -> int:
+        """Tell a site of URLs; return the bits of what went wrong."""
+        site = self._book.site(set_id)
+        known_site = None if site is None else self._known(site)
+        if site is None or known_site is None or not links:
+            return 0
+        rules = self._rules(site)
+        may_renew = renews(rules.renewal, site.recrawl_period)
+        keys = {url: md5_of(url) for url in links}
+        # What a site was told of may be gone by now, or be taken another time.
+        may_forget = rules.removal is not None or rules.page_limits or rules.url_limits
+        is_usual = not (may_renew or may_forget or item.wishes)
+        fresh = self._memo.unknown(set_id, keys.values()) if is_usual else set(keys.values())
         if not fresh:
             return 0
-        filters = self._book.filters_of(site.site_id)
-        wanted = [
-            (md5, url)
-            for md5, url in {**media, **keys}.items()
-            if md5 in fresh
-            and passes(
-                url,
-                filters,
-                FilterStage.COLLECT_URLS,
-                FilterMode.MEDIA if md5 in media else FilterMode.URL,
+        sieve = self._sieve(site, page, rules, patience)
+        names = {url: sieve.passed(url, mode) for url, mode in links.items() if keys[url] in fresh}
+        wanted = list(dict.fromkeys(name for name in names.values() if name is not None))
+        try:
+            wanted = rules.within_limits(wanted, page.url, page.content_type)
+        except PatternError:
+            patience.faults += 1
+            wanted = []
+        told, faults = self._enter(site, known_site, page, item, wanted, rules)
+        if is_usual:
+            refused_for_good = not sieve.depends_on_page and not patience.faults
+            self._memo.learn(
+                set_id,
+                (
+                    keys[url]
+                    for url, name in names.items()
+                    if (refused_for_good if name is None else name in told)
+                ),
             )
-        ]
-        limit = site.max_urls_from_page or member.max_urls_from_page
-        if limit:
-            wanted = wanted[:limit]
-        self._memo.learn(item.set_id, fresh)
-        return self._enter(item, site, member, wanted)
+        return faults
 
     def _enter(
         self,
-        item: Item,
         site: SiteFacts,
-        member: MemberFacts,
-        wanted: Sequence[tuple[bytes, str]],
-    ) -> int:
+        known_site: KnownSite,
+        page: PageFacts,
+        item: Item,
+        wanted: Sequence[str],
+        rules: CollectingRules,
+    ) -> tuple[set[str], int]:
+        """Make URLs members of a site within its limits; return those that are, and faults."""
         if not wanted:
-            return 0
-        doc_ids = self._documents(wanted, item.doc_id)
-        known = {
-            row[0]: row
-            for row in self._connection.execute(
-                BATCHES["known_members"], (item.set_id, json_list(doc_ids))
-            )
+            return set(), 0
+        documents = self._documents([(md5_of(url), url) for url in wanted], item.doc_id)
+        rows = self._connection.execute(
+            COLLECTING["known_members"], (site.set_id, json_list(documents.values()))
+        )
+        known = {row[0] for row in rows}
+        again = renewed(self._change, known_site, sorted(known), rules.renewal, site.recrawl_period)
+        if rules.renewal.status == CrawlStatus.NEW:
+            self.collected += [(site.set_id, doc_id, False) for doc_id in again]
+        fresh = [url for url, doc_id in documents.items() if doc_id not in known]
+        taken, faults = self._within_room(site, known_site, page, fresh, rules, known)
+        if taken:
+            is_own = site.set_id == item.set_id
+            values = self._first_values(site, known_site, page, rules, is_own=is_own)
+            members = [
+                (Newcomer(known_site, url, md5_of(url), values), documents[url]) for url in taken
+            ]
+            insert_members(self._change, members)
+            self.collected += [(site.set_id, documents[url], True) for url in taken]
+        self._book.forget(site.set_id)
+        return {url for url, doc_id in documents.items() if doc_id in known} | set(taken), faults
+
+    def _within_room(
+        self,
+        site: SiteFacts,
+        known_site: KnownSite,
+        page: PageFacts,
+        fresh: Sequence[str],
+        rules: CollectingRules,
+        known: set[int],
+    ) -> tuple[Sequence[str], int]:
+        """Return how many of a page's new URLs a site takes, and the bits of what was cut off."""
+        faults = 0
+        limit = site.max_urls_from_page or page.max_urls_from_page
+        if limit and len(fresh) > limit:
+            fresh, faults = fresh[:limit], _CUT_BIT
+        room = room_for(self._change, known_site, len(fresh), site.max_urls, rules, known)
+        if room < len(fresh):
+            fresh, faults = fresh[:room], faults | FULL_BIT
+        return fresh, faults
+
+    def _first_values(
+        self,
+        site: SiteFacts,
+        known_site: KnownSite,
+        page: PageFacts,
+        rules: CollectingRules,
+        *,
+        is_own: bool,
+    ) -> tuple[Any, ...]:
+        """Return the columns of a new member (S3.68, C34)."""
+        fields: dict[str, Any] = {
+            "type": site.url_type,
+            "request_delay": site.request_delay,
+            "processing_delay": known_site.processing_delay,
+            "http_timeout": site.http_timeout,
         }
-        renewed = self._renew(item.set_id, site, known.values())
-        fresh = [doc_id for doc_id in doc_ids if doc_id not in known]
-        if site.max_urls:
-            (count,) = self._connection.execute(
-                BATCHES["members_of_site"], (item.set_id,)
-            ).fetchone()
-            fresh = fresh[: max(0, site.max_urls - count)]
-        (md5,) = self._connection.execute(BATCHES["md5_of"], (item.doc_id,)).fetchone()
-        rows = [
-            (
-                item.set_id, doc_id, site.url_type, member.priority, member.depth + 1,
-                site.request_delay, site.http_timeout, md5.hex(), self._now, self._now,
-            )
-            for doc_id in fresh
-        ]  # fmt: skip
-        with self._book.counted(item.set_id, fresh):
-            self._connection.executemany(BATCHES["insert_member"], rows)
-        return len(fresh) + renewed
+        if is_own:
+            for name, usual in (
+                ("type", _USUAL_TYPE),
+                ("request_delay", _USUAL_DELAY),
+                ("processing_delay", _USUAL_DELAY),
+                ("http_timeout", _USUAL_TIMEOUT),
+            ):
+                own = getattr(page, name)
+                # Nothing says who has set a value; one that is not as usual was set by somebody.
+                if own and own != usual:
+                    fields[name] = own
+        fields |= {
+            "depth": page.depth + 1,
+            "priority": page.priority,
+            "classifier_mask": page.classifier_mask,
+            "parent_md5": page.md5,
+            "freq": 1,
+            "u_date": NOW,
+            **rules.first_fields,
+        }
+        return newcomer(known_site, page.url, URL(url=page.url, **fields), self._now).values
 
-    def _renew(
-        self, set_id: int, site: SiteFacts, known: Iterable[tuple[int, int, float | None]]
-    ) -> int:
-        """Have known URLs crawled again that were found again, if their time has come."""
-        if not site.recrawl_period:
-            return 0
-        latest = self._now - 60.0 * site.recrawl_period
-        old = [doc_id for doc_id, _, udate in known if udate is not None and udate < latest]
-        with self._book.counted(set_id, old):
-            rows = [(set_id, doc_id) for doc_id in old]
-            return self._connection.executemany(BATCHES["renew_member"], rows).rowcount
+    def _sieve(
+        self, site: SiteFacts, page: PageFacts, rules: CollectingRules, patience: Patience
+    ) -> Sieve:
+        properties = self._book.properties_of(site.site_id)
+        macros = macros_of(properties, site_id=site.id, depth=page.depth + 1, page_url=page.url)
+        return Sieve(rules, self._book.filters_of(site.site_id), macros, patience)
 
-    def _documents(self, wanted: Sequence[tuple[bytes, str]], parent: int) -> list[int]:
+    def _rules(self, site: SiteFacts) -> CollectingRules:
+        return rules_of(self._book.properties_of(site.site_id))
+
+    def _known(self, site: SiteFacts) -> KnownSite | None:
+        if site.id not in self._sites:
+            self._sites[site.id] = find_site(self._connection, site.id)
+        return self._sites[site.id]
+
+    def _links(self, report: PageReport, site: SiteFacts) -> dict[str, FilterMode]:
+        """Return the URLs of a page, pages before media; media that are linked to are media."""
+        links: Iterable[str] = report.links
+        media: Iterable[str] = report.media
+        picked = dict(report.picked).get(site.id)
+        paths = None if picked is None else self._rules(site).paths
+        if picked is not None and paths is not None:
+            links, media = ((*links, *picked), media) if paths.mode == ADD else (picked, ())
+        found = dict.fromkeys(links, FilterMode.URL)
+        return found | dict.fromkeys(media, FilterMode.MEDIA)
+
+    # --------------------------------------------------------------------------- documents
+
+    def _documents(self, wanted: Sequence[tuple[bytes, str]], parent: int) -> dict[str, int]:
         """Return the documents of URLs, which become known if they are not."""
         md5s = [md5 for md5, _ in wanted]
         known = known_urls(self._connection, md5s)
@@ -123,8 +369,8 @@ class Collector:
         if unknown:
             discover(self._connection, self._memory, self._tally, unknown, self._now)
             known = known_urls(self._connection, md5s)
-        return [known[md5][0] for md5 in md5s if md5 in known]
+        return {url: known[md5][0] for md5, url in wanted if md5 in known}
 
     def document(self, url: str, parent: int) -> int:
         """Return the document of a URL, which becomes known if it is not."""
-        return self._documents([(md5_of(url), url)], parent)[0]
+        return self._documents([(md5_of(url), url)], parent)[url]

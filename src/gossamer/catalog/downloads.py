@@ -7,8 +7,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gossamer.catalog.connection import Database
+from gossamer.catalog.download_book import DownloadState, Type
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.news_commit import DownloadState, Type
 from gossamer.catalog.subscriptions import READING
 from gossamer.messages import Pointer
 

@@ -74,6 +74,33 @@ DELETE FROM download WHERE type = 0 AND feed_id = :feed_id AND state IS NOT NULL
     AND download_id <= (SELECT download_id FROM download WHERE type = 0 AND feed_id = :feed_id
         ORDER BY download_id DESC LIMIT 1 OFFSET :keep);
 
+-- name: tries_of
+-- The tries of a URL, the latest first, each with whether the archive has a document of it.
+WITH RECURSIVE try (fetch_id, previous, stored) AS (
+    SELECT fetch.fetch_id, fetch.previous,
+        fetch.file_id IS NOT NULL AND fetch.status BETWEEN 200 AND 299
+    FROM url JOIN fetch ON fetch.fetch_id = url.last_fetch WHERE url.doc_id = :doc_id
+    UNION ALL
+    SELECT fetch.fetch_id, fetch.previous,
+        fetch.file_id IS NOT NULL AND fetch.status BETWEEN 200 AND 299
+    FROM try JOIN fetch ON fetch.fetch_id = try.previous
+    LIMIT :most
+)
+SELECT fetch_id, previous, stored FROM try;
+
+-- name: is_referred_to
+-- Whether a download, or the URL itself, needs a try.
+SELECT EXISTS (SELECT 1 FROM download WHERE fetch_id = :fetch_id)
+    OR EXISTS (SELECT 1 FROM url WHERE doc_id = :doc_id AND last_page = :fetch_id);
+
+-- name: link_try
+-- The try before another one.
+UPDATE fetch SET previous = ? WHERE fetch_id = ?;
+
+-- name: delete_try
+-- A try is forgotten.
+DELETE FROM fetch WHERE fetch_id = ?;
+
 -- name: feed_facts
 -- What the end of a poll needs to know of a feed.
 SELECT feed.source_id, feed.enabled AND source.enabled, feed.last_attempt_at,

@@ -11,8 +11,9 @@ from gossamer.catalog.catalog import Committed, Gate, Recovery, Verdict
 from gossamer.catalog.commit import results_only
 from gossamer.catalog.connection import Database
 from gossamer.catalog.discover import discover
+from gossamer.catalog.download_book import NEWS, Rules
 from gossamer.catalog.memory import Memory
-from gossamer.catalog.news_commit import NEWS, NewsCommit, Rules
+from gossamer.catalog.news_commit import NewsCommit
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.catalog.throttle import Throttle
 from gossamer.config.news import NewsSettings

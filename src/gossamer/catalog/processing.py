@@ -5,11 +5,15 @@ return of stuck URLs makes it 4 again, which is what it was before.
 """
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Final
 
 from msgspec import Struct
 
+from gossamer.catalog.batch_facts import Item
+from gossamer.catalog.collecting_room import FULL_BIT, admitted, note_fault
 from gossamer.catalog.connection import Database
+from gossamer.catalog.iterations import Iterations
 from gossamer.catalog.queries import load_queries
 from gossamer.catalog.service_attributes import put_attribute
 from gossamer.catalog.service_catalog import ServiceCatalog
@@ -25,7 +29,7 @@ from gossamer.catalog.service_members import (
 )
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.service_selection import select_sites
-from gossamer.catalog.site_book import BATCHES
+from gossamer.catalog.site_book import BATCHES, SiteBook
 from gossamer.objects.criterions import parse_condition
 from gossamer.objects.enumerations import CrawlStatus, SiteState, URLKey
 from gossamer.objects.error_mask import FATAL_MASK
@@ -178,18 +182,40 @@ def finish_processing(
             ended = change.connection.execute(PROCESSING["processed_member"], values).rowcount
         if ended:
             record(change.connection, site, int(CrawlStatus.PROCESSED), [url_md5], now)
-            _enter_entries(change, site, entries)
+            _enter_entries(change, site, doc_id, entries)
         return True
 
 
-def _enter_entries(change: Change, site: KnownSite, entries: Sequence[URL]) -> None:
+def has_twin(database: Database, site_id: str, url_md5: str, content_md5: str) -> bool:
+    """Whether another URL of a site was processed to a content with the same hash."""
+    with database.reading("look for a duplicate") as connection:
+        site = find_site(connection, site_id)
+        doc_id = find_document(connection, url_md5, URLKey.MD5)
+        if site is None or doc_id is None:
+            return False
+        values = (site.set_id, content_md5, doc_id)
+        return connection.execute(PROCESSING["twin_of"], values).fetchone() is not None
+
+
+def _enter_entries(change: Change, site: KnownSite, feed: int, entries: Sequence[URL]) -> None:
+    """Enter the URLs of a feed's entries; those that are new wait for the feed's batch."""
     canonical = [(canonicalize(entry.url), entry) for entry in entries]
     arrivals = [(newcomer(site, url, entry, change.now), entry) for url, entry in canonical if url]
+    room = admitted(change, [arrival for arrival, _ in arrivals])
+    if not all(room):
+        note_fault(change, site, feed, FULL_BIT)
+    arrivals = list(compress(arrivals, room))
     entered = enter(change, [arrival for arrival, _ in arrivals])
     for (arrival, entry), is_new in zip(arrivals, entered, strict=True):
         if is_new:
             for attribute in entry.attributes:
                 put_attribute(change, site, attribute, arrival.md5.hex())
+    fresh = [arrival for (arrival, _), is_new in zip(arrivals, entered, strict=True) if is_new]
+    row = change.connection.execute(PROCESSING["item_of"], (site.set_id, feed)).fetchone()
+    if row is not None:
+        ids = [find_document(change.connection, arrival.url) for arrival in fresh]
+        found = [(site.set_id, doc_id, True) for doc_id in ids if doc_id is not None]
+        Iterations(change, SiteBook(change.connection)).found(Item(*row), found)
 
 
 def _member(change: Change, site_id: str, url_md5: str) -> tuple[KnownSite, int] | None:

@@ -50,3 +50,17 @@ UPDATE member SET status = 7, state = CASE WHEN :mask THEN 2 ELSE state END,
     udate = :now, tcdate = :now, tags_mask = :tags_mask, tags_count = :tags_count,
     pdate = coalesce(:pdate, pdate), content_url_md5 = :content_url_md5
 WHERE set_id = :set_id AND doc_id = :doc_id AND status = 6;
+
+-- name: item_of
+-- The item of a batch that a URL was crawled for, while the batch is not over.
+SELECT i.batch_id, i.set_id, i.doc_id, i.at, i.hops, i.page_hops, i.began_at, i.iteration, i.wishes
+FROM member AS m
+JOIN batch_item AS i ON i.batch_id = m.batch_id AND i.set_id = m.set_id AND i.doc_id = m.doc_id
+JOIN batch AS b ON b.batch_id = i.batch_id
+WHERE m.set_id = ? AND m.doc_id = ? AND b.state IN (0, 4);
+
+-- name: twin_of
+-- Another URL of a site with the same content (CONTENT_HASH).
+SELECT 1 FROM member INDEXED BY member_content
+WHERE set_id = ? AND content_url_md5 = ? AND content_url_md5 <> '' AND status = 7 AND doc_id <> ?
+LIMIT 1;

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gossamer.catalog.batch_facts import Memo
+from gossamer.catalog.batch_facts import BatchOrder, Memo, Wanted
 from gossamer.catalog.batches import BatchCommit
 from gossamer.catalog.connection import Database
 from gossamer.catalog.leases import json_list
@@ -173,7 +173,9 @@ def make_incremental_batch(
         items = connection.execute(RECRAWLING["probably_changed"], values).fetchall()
         if not items:
             return 0, []
-        return BatchCommit(connection, memory, Memo(), now).accept(kind, items, now + seconds)
+        order = BatchOrder(kind, seconds)
+        wanted = [Wanted(*item) for item in items]
+        return BatchCommit(connection, memory, Memo(), now).accept(order, wanted)
 
 
 def aging_sites(database: Database, after: int, limit: int) -> list[AgingSite]:

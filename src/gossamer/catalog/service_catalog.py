@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from gossamer.catalog.batch_facts import BatchState, ItemRow, Memo
+from gossamer.catalog.batch_facts import BatchOrder, BatchState, ItemRow, Memo, Wanted
 from gossamer.catalog.batches import BatchCommit
 from gossamer.catalog.catalog import Committed, Gate, Verdict
 from gossamer.catalog.commit import results_only
@@ -17,6 +17,7 @@ from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.catalog.tally import Tally
 from gossamer.config.catalog import CatalogSettings
 from gossamer.messages import Due
+from gossamer.objects.file_references import ReadFile
 
 
 class ServiceCatalog(SqliteCatalog):
@@ -33,6 +34,10 @@ class ServiceCatalog(SqliteCatalog):
         """The database, for what only reads."""
         return self._database
 
+    def use_files(self, read_file: ReadFile) -> None:
+        """Let properties refer to files that are read in this way."""
+        self._memo.requests.read_file = read_file
+
     @contextmanager
     def changing(self, what: str, now: float) -> Iterator[tuple[sqlite3.Connection, Memory, Tally]]:
         """Give what one transaction needs: all of it happens, or nothing."""
@@ -42,26 +47,43 @@ class ServiceCatalog(SqliteCatalog):
     # Batches.
 
     def accept_batch(
-        self, kind: int, items: Sequence[tuple[int, int]], now: float, seconds: float
+        self, order: BatchOrder, items: Sequence[Wanted], now: float
     ) -> tuple[int, list[tuple[int, int]]]:
-        """Begin a batch of members, each by set and document; return its number and its items.
+        """Begin a batch of members; return its number and its items, by set and document.
 
-        It may take so many seconds; what is not crawled then is new again.
+        What is not crawled when its time is over is new again.
         """
         with self._writing("accept a batch") as (connection, memory):
-            commit = BatchCommit(connection, memory, self._memo, now)
-            return commit.accept(kind, items, now + seconds)
+            return BatchCommit(connection, memory, self._memo, now).accept(order, items)
 
     def make_batch(
-        self, kind: int, size: int, now: float, seconds: float, max_batches: int
+        self,
+        kind: int,
+        size: int,
+        now: float,
+        seconds: float,
+        max_batches: int,
+        *,
+        ttl: float | None = None,
+        max_iterations: int = 1,
+        grace: float = 0.0,
     ) -> tuple[int, list[tuple[int, int]]]:
-        """Select new URLs and begin a batch of them, unless enough batches are open."""
+        """Select new URLs and begin a batch of them, unless enough batches are open.
+
+        It may take so many seconds from its first request on, for which it waits until `ttl`; so
+        many before its end (`grace`) it takes no more URLs.
+        """
         with self._writing("make a batch") as (connection, memory):
             (count,) = connection.execute(BATCHES["open_batches"], (kind,)).fetchone()
             if count >= max_batches:
                 return 0, []
-            commit = BatchCommit(connection, memory, self._memo, now)
-            return commit.make(kind, size, now + seconds)
+            order = BatchOrder(kind, seconds, ttl, max_iterations, grace=grace)
+            return BatchCommit(connection, memory, self._memo, now).make(order, size)
+
+    def go_on(self, batch_id: int, now: float) -> None:
+        """Begin the next iteration of a batch that has paused; without one it is over."""
+        with self._writing("go on with a batch") as (connection, memory):
+            BatchCommit(connection, memory, self._memo, now).go_on(batch_id)
 
     def return_stuck(self, now: float, older_than_seconds: float, limit: int) -> int:
         """Have members crawled again that nobody has spoken of for so long; return how many."""
@@ -90,6 +112,12 @@ class ServiceCatalog(SqliteCatalog):
             row = connection.execute(BATCHES["batch_state"], (batch_id,)).fetchone()
         return None if row is None else BatchState(row[0])
 
+    def batch_mask(self, batch_id: int) -> int:
+        """Return the error mask of a batch itself, without those of its URLs."""
+        with self._database.doing("look at a batch") as connection:
+            row = connection.execute(BATCHES["batch_mask"], (batch_id,)).fetchone()
+        return 0 if row is None else int(row[0])
+
     def batch_items(self, batch_id: int) -> list[ItemRow]:
         """Return the items of a batch with what became of them."""
         with self._database.doing("look at a batch") as connection:
@@ -113,8 +141,12 @@ class ServiceCatalog(SqliteCatalog):
         now: float,
         reject_hosts: Collection[str],
     ) -> list[Due]:
-        batch = super()._lease(connection, memory, count, per_host, now, reject_hosts)
-        return BatchCommit(connection, memory, self._memo, now).leased(batch) if batch else batch
+        while batch := super()._lease(connection, memory, count, per_host, now, reject_hosts):
+            going = BatchCommit(connection, memory, self._memo, now).leased(batch)
+            # Nothing of it may be asked for now, which must not look as if nothing were due.
+            if going:
+                return going
+        return []
 
     def _apply(
         self,

@@ -6,26 +6,25 @@ All of it runs inside a transaction of the caller, and moves the counters of the
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
 from gossamer.catalog.discover import discover, known_urls
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.memory import Memory
-from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.catalog.service_counters import count_deleted, counted, record
 from gossamer.catalog.service_rows import MEMBER_COLUMNS, SERVICE, KnownSite
 from gossamer.catalog.service_selection import epoch_at
 from gossamer.catalog.tally import Tally
 from gossamer.messages import Found, Kind
-from gossamer.objects.enumerations import GENERAL_SITE, LogOperation, URLKey
+from gossamer.objects.enumerations import GENERAL_SITE, DeleteReason, LogOperation, URLKey
 from gossamer.objects.url import URL
 from gossamer.outcomes import State
 from gossamer.url.canonical import canonicalize
-from gossamer.url.parts import host_of, md5_of
+from gossamer.url.parts import authority_of, host_of, md5_of
 
 CONTENT_KEPT: Final = 1
 """State of a set of deleted URLs whose contents are still to be removed."""
@@ -44,6 +43,16 @@ _MOMENTS: Final = tuple(
 )
 
 
+class Changeable(Protocol):
+    """A catalog, as far as changing it goes: the engine's own transactions use this room, too."""
+
+    def changing(
+        self, what: str, now: float
+    ) -> AbstractContextManager[tuple[sqlite3.Connection, Memory, Tally]]:
+        """Give what one transaction needs: all of it happens, or nothing."""
+        ...
+
+
 class Change(Struct, frozen=True):
     """What one transaction needs."""
 
@@ -54,7 +63,7 @@ class Change(Struct, frozen=True):
 
 
 @contextmanager
-def changing(catalog: ServiceCatalog, what: str, now: float) -> Iterator[Change]:
+def changing(catalog: Changeable, what: str, now: float) -> Iterator[Change]:
     """Run statements as one transaction: durable afterwards, or nothing happened."""
     with catalog.changing(what, now) as (connection, memory, tally):
         yield Change(connection, memory, tally, now)
@@ -76,6 +85,11 @@ def find_site(connection: sqlite3.Connection, site_id: str) -> KnownSite | None:
     if row is None:
         return None
     return KnownSite(row[0], row[1], bool(row[2]), bool(row[3]), *row[4:])
+
+
+def home_id(canonical: str) -> str:
+    """Return the id of the site that a URL belongs to by its host, be it there or not (S3.157)."""
+    return md5_of(authority_of(canonical) + "/").hex()
 
 
 def find_document(connection: sqlite3.Connection, url: str, key: URLKey = URLKey.URL) -> int | None:
@@ -123,7 +137,7 @@ def enter(change: Change, newcomers: Sequence[Newcomer]) -> list[bool]:
                 fresh.append((place, doc_id))
                 entered[place] = True
         if fresh:
-            _insert(change, [(newcomers[place], doc_id) for place, doc_id in fresh])
+            insert_members(change, [(newcomers[place], doc_id) for place, doc_id in fresh])
     return entered
 
 
@@ -134,9 +148,16 @@ def members_among(connection: sqlite3.Connection, set_id: int, doc_ids: Iterable
 
 
 def delete_members(
-    change: Change, site: KnownSite, doc_ids: Sequence[int], *, aging: bool = False
+    change: Change,
+    site: KnownSite,
+    doc_ids: Sequence[int],
+    *,
+    reason: DeleteReason = DeleteReason.USER_REQUEST,
 ) -> None:
-    """Move members to the deleted URLs of their site, where their contents are still kept."""
+    """Move members to the deleted URLs of their site, where their contents are still kept.
+
+    Their history says why, unless a client asked for it.
+    """
     connection = change.connection
     md5s = list(md5s_of(connection, doc_ids).values())
     target = deleted_set(change, site.site_id, CONTENT_KEPT)
@@ -145,7 +166,10 @@ def delete_members(
         move_members(connection, site.set_id, target, doc_ids)
     count_deleted(connection, site.site_id, len(doc_ids) - len(twice))
     connection.execute(SERVICE["forget_url_attributes"], (site.site_id, _texts(md5s)))
-    record(connection, site, LogOperation.AGING if aging else LogOperation.DELETE, md5s, change.now)
+    is_aging = reason is DeleteReason.AGING
+    note = "" if reason is DeleteReason.USER_REQUEST else reason.name
+    operation = LogOperation.AGING if is_aging else LogOperation.DELETE
+    record(connection, site, operation, md5s, change.now, note)
 
 
 def contents_gone(change: Change, site: KnownSite, doc_ids: Sequence[int]) -> None:
@@ -217,7 +241,8 @@ def _documents(change: Change, newcomers: Sequence[Newcomer]) -> dict[bytes, int
     return {md5: row[0] for md5, row in known_urls(change.connection, md5s).items()}
 
 
-def _insert(change: Change, fresh: Sequence[tuple[Newcomer, int]]) -> None:
+def insert_members(change: Change, fresh: Sequence[tuple[Newcomer, int]]) -> None:
+    """Make documents members of one site that they are not members of."""
     site = fresh[0][0].site
     with counted(change.connection, site, [doc_id for _, doc_id in fresh]):
         rows = ((site.set_id, doc_id, *member.values) for member, doc_id in fresh)

@@ -14,18 +14,19 @@ from gossamer.catalog.service_selection import PROXIES, epoch_at, select_sites
 from gossamer.objects.criterions import parse_criterions
 from gossamer.objects.enumerations import ItemStatus
 from gossamer.objects.extras import Proxy, ProxyDelete, ProxyFind, ProxyStatus, ProxyUpdate
+from gossamer.objects.proxying import is_usable
 from gossamer.objects.selection import Criterions
 
 _KEYS: Final = frozenset({"id", "site_id", "host", "c_date", "u_date"})
 
 
 def new_proxies(catalog: ServiceCatalog, proxies: Iterable[Proxy], now: float) -> list[ItemStatus]:
-    """Enter proxies; one status for each."""
+    """Enter proxies; one status for each. One that could never be used fails."""
     statuses = []
     with changing(catalog, "add proxies", now) as change:
         for proxy in proxies:
             site = find_site(change.connection, proxy.site_id)
-            if site is None:
+            if site is None or not is_usable(proxy.host, proxy.domains, proxy.limits):
                 statuses.append(ItemStatus.FAILED)
                 continue
             values = (
@@ -41,15 +42,16 @@ def new_proxies(catalog: ServiceCatalog, proxies: Iterable[Proxy], now: float) -
 def update_proxies(
     catalog: ServiceCatalog, updates: Iterable[ProxyUpdate], now: float
 ) -> list[bool]:
-    """Change proxies, the fields that are not None; whether each is there."""
+    """Change proxies, the fields that are not None; whether each is there and can be used so."""
     statuses = []
     with changing(catalog, "change proxies", now) as change:
         for update in updates:
             which = _which(update.site_id, update.host, None, now)
             row = change.connection.execute(SELECT_PROXY + which.sql, which.parameters).fetchone()
-            statuses.append(row is not None)
-            if row is None:
+            if row is None or not is_usable(update.host, update.domains or (), update.limits):
+                statuses.append(False)
                 continue
+            statuses.append(True)
             given = {
                 name: value
                 for name, value in asdict(update).items()

@@ -123,7 +123,7 @@ def _taken(
 ) -> Removal:
     """Take URLs away from a site, and say whose contents are to go."""
     removal = _removal(change, site, doc_ids, delay)
-    delete_members(change, site, doc_ids, aging=reason is DeleteReason.AGING)
+    delete_members(change, site, doc_ids, reason=reason)
     if removal.delayed:
         count(change.connection, site, "delayed", removal.md5s, change.now)
     return removal

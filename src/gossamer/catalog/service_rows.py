@@ -26,6 +26,7 @@ from gossamer.objects.enumerations import (
     URLType,
 )
 from gossamer.objects.extras import Attribute, Proxy
+from gossamer.objects.methods import used_method
 from gossamer.objects.moments import Moment, iso_moment
 from gossamer.objects.site import Filter, Properties, Property, Site, SiteURL
 from gossamer.objects.url import URL
@@ -146,7 +147,7 @@ MEMBER_COLUMNS: Final = (
     Column("e_tag", "ETag", "etag", _same),
     Column("content_type", "ContentType", "content_type", _same),
     Column("charset", "Charset", "charset", _same),
-    Column("http_method", "HTTPMethod", "http_method", _same),
+    Column("http_method", "HTTPMethod", "http_method", used_method),
     Column("raw_content_md5", "RawContentMd5", "raw_content_md5", _same),
     Column("parent_md5", "ParentMd5", "parent_md5", _same),
     Column("content_url_md5", "ContentURLMd5", "content_url_md5", _same),

@@ -264,7 +264,7 @@ class UrlCriterions:
         selection = self._selection
         if window is not None:
             selection = replace(selection, window=_inside(selection.window, window))
-        rest = Compiler(_url_columns(site), now, macros).selection(selection, added)
+        rest = Compiler(url_columns(site), now, macros).selection(selection, added)
         query = f"{select} FROM member m JOIN url u ON u.doc_id = m.doc_id{rest.sql}"
         return connection.execute(query, rest.parameters).fetchall()
 
@@ -319,7 +319,8 @@ def select_urls(
     return [doc_id for _, doc_id in rows]
 
 
-def _url_columns(site: KnownSite) -> Columns:
+def url_columns(site: KnownSite) -> Columns:
+    """Return the columns of a URL that a condition may name, for one site."""
     own = f"SELECT id FROM service_site WHERE site_id = {int(site.site_id)}"  # noqa: S608 - a number
     sources = {**_URL_SOURCES, "site_id": Source(own, Kind.TEXT)}
     return Columns(sources, frozenset({"urls", f"urls_{site.id}".lower()}))
@@ -329,7 +330,7 @@ def _tables(site: KnownSite) -> dict[str, Table]:
     """Return the tables that a query of a client may name, for one site."""
     urls = Table(
         f"member m JOIN url u ON u.doc_id = m.doc_id AND m.set_id = {int(site.set_id)}",
-        _url_columns(site),
+        url_columns(site),
     )
     return {
         "sites": Table("service_site s", SITES),

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from gossamer.catalog.connection import Database
 from gossamer.catalog.criterions import Compiled
-from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.catalog.service_members import (
     Change,
+    Changeable,
     changing,
     delete_members,
     enter,
@@ -29,9 +29,16 @@ from gossamer.catalog.service_rows import (
     site_from,
 )
 from gossamer.catalog.service_selection import SITES, epoch_at, moment_sql, select_sites
-from gossamer.objects.enumerations import GENERAL_SITE, ErrorCode, SiteState, UpdateType
+from gossamer.objects.enumerations import (
+    GENERAL_SITE,
+    DeleteReason,
+    ErrorCode,
+    SiteState,
+    UpdateType,
+)
 from gossamer.objects.filters import check_filters
 from gossamer.objects.normal import normalised
+from gossamer.objects.normalizing import Rewriting, rewriting_of, rewritten
 from gossamer.objects.problems import ObjectError
 from gossamer.objects.properties import check_properties
 from gossamer.objects.site import (
@@ -76,7 +83,7 @@ def exists(database: Database, site_id: str) -> bool:
         return find_site(connection, site_id) is not None
 
 
-def new_site(catalog: ServiceCatalog, site: Site, now: float) -> None:
+def new_site(catalog: Changeable, site: Site, now: float) -> None:
     """Make a site that has its id; SiteError if there is such a site."""
     with changing(catalog, "make a site", now) as change:
         copy_roots(change, make_site(change, site))
@@ -94,15 +101,16 @@ def make_site(change: Change, site: Site) -> KnownSite:
     values.setdefault("recrawl_date", _first_recrawl(site.recrawl_period, change.now))
     row = [values.get(column.column) for column in _GIVEN]
     connection.execute(_INSERT_SITE, (site_id, new_set(change, site_id), *row))
+    # Before the root URLs, which are written as the properties say.
+    _put_properties(change, site_id, site.properties, UpdateType.APPEND)
     _put_roots(change, site_id, site.urls, UpdateType.APPEND)
     _put_filters(change, site_id, site.filters, UpdateType.APPEND)
-    _put_properties(change, site_id, site.properties, UpdateType.APPEND)
     made = find_site(connection, site.id)
     assert made is not None, "a site was made, but cannot be found"
     return made
 
 
-def update_site(catalog: ServiceCatalog, update: SiteUpdate, now: float) -> int:
+def update_site(catalog: Changeable, update: SiteUpdate, now: float) -> int:
     """Change a site, or all that criterions select; return how many there were.
 
     SiteError if the site that is named is not there (C3).
@@ -154,12 +162,12 @@ def change_site(change: Change, site: KnownSite, update: SiteUpdate) -> None:
             f"UPDATE service_site AS s SET {pieces} WHERE s.site_id = ?",  # noqa: S608 - our columns
             (*parameters, site.site_id),
         )
+    if update.properties is not None:
+        _put_properties(change, site.site_id, update.properties, update.update_type)
     if update.urls is not None:
         _put_roots(change, site.site_id, update.urls, update.update_type)
     if update.filters is not None:
         _put_filters(change, site.site_id, update.filters, update.update_type)
-    if update.properties is not None:
-        _put_properties(change, site.site_id, update.properties, update.update_type)
     _renew_roots(change, site, update, restarts=restarts)
     if restarts:
         change.connection.execute(SERVICE["restart_site"], (change.now, site.site_id))
@@ -176,7 +184,8 @@ def _renew_roots(change: Change, site: KnownSite, update: SiteUpdate, *, restart
         rows = change.connection.execute(SERVICE["root_members"], (site.set_id,))
         doc_ids = [row[0] for row in rows]
         if doc_ids:
-            delete_members(change, site, doc_ids)
+            reason = DeleteReason.SITE_UPDATE_ROOT_URLS
+            delete_members(change, site, doc_ids, reason=reason)
         copy_roots(change, site)
     elif restarts or update.urls is not None:
         copy_roots(change, site)
@@ -238,14 +247,24 @@ def _put_roots(
 ) -> None:
     if update_type is UpdateType.OVERWRITE:
         change.connection.execute(SERVICE["forget_roots"], (site_id,))
+    rows = change.connection.execute(SERVICE["properties_of"], (site_id,))
+    rewriting = rewriting_of({name: value for name, url_md5, value, *_ in rows if not url_md5})
     for each in urls:
         root = SiteURL(url=each) if isinstance(each, str) else each
-        url, fields = normalised(root.url), root_fields(root)
+        url, fields = _as_wanted(normalised(root.url), rewriting), root_fields(root)
         if update_type is UpdateType.UPDATE:
             change.connection.execute(SERVICE["change_root"], (root.user_id, fields, site_id, url))
         else:
             values = (site_id, url, root.user_id, fields, change.now)
             change.connection.execute(SERVICE["insert_root"], values)
+
+
+def _as_wanted(url: str, rewriting: Rewriting) -> str:
+    """Return a root URL as its site wants URLs; ObjectError if it is none then."""
+    wanted = url if rewriting.is_usual else rewritten(url, rewriting)
+    if wanted is None:
+        raise ObjectError("Site", "urls", f"{url} is no URL any more after URL_NORMALIZE")
+    return wanted
 
 
 def _put_filters(

@@ -1,9 +1,13 @@
 """URLs of the service: entered, changed, looked at, with their history and counters."""
 
 import sqlite3
+import time
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Final
 
+from gossamer.catalog.collecting_room import admitted, properties_of
+from gossamer.catalog.collecting_rules import Patience
 from gossamer.catalog.connection import Database
 from gossamer.catalog.criterions import Compiled
 from gossamer.catalog.leases import json_list
@@ -17,6 +21,7 @@ from gossamer.catalog.service_members import (
     enter,
     find_document,
     find_site,
+    home_id,
     md5s_of,
     members_among,
     newcomer,
@@ -37,6 +42,8 @@ from gossamer.catalog.service_selection import (
 )
 from gossamer.catalog.service_sites import copy_roots, known_sites, make_site
 from gossamer.objects.enumerations import GENERAL_SITE, ItemStatus, LogOperation, SiteSelect, URLKey
+from gossamer.objects.normalizing import Rewriting, rewriting_of, rewritten
+from gossamer.objects.patterns import PatternError
 from gossamer.objects.problems import ObjectError
 from gossamer.objects.site import Site
 from gossamer.objects.url import (
@@ -52,6 +59,8 @@ from gossamer.url.parts import authority_of, md5_of
 DELETED: Final = "dc_urls_deleted"
 """The name of the database that deleted URLs are in."""
 _MOST_ROWS: Final = 10_000
+_PATIENCE_SECONDS: Final = 10.0
+"""For all patterns of sites that the URLs of one request are rewritten by."""
 
 
 # ------------------------------------------------------------------------------ entered
@@ -63,12 +72,8 @@ def destinations(database: Database, urls: Iterable[URL]) -> list[tuple[str, str
     with database.reading("look for sites") as connection:
         finder = _SiteFinder(connection)
         for url in urls:
-            canonical = canonicalize(url.url)
-            site_id = None if canonical is None else finder.id_of(url, canonical)
-            if canonical is None or site_id is None:
-                places.append(None)
-            else:
-                places.append((site_id, md5_of(canonical).hex()))
+            place = finder.place_of(url)
+            places.append(None if place is None else (place[0], md5_of(place[1]).hex()))
     return places
 
 
@@ -89,10 +94,10 @@ def new_urls(catalog: ServiceCatalog, urls: Sequence[URL], now: float) -> list[I
         places = []
         statuses = [ItemStatus.FAILED] * len(urls)
         for place, url in enumerate(urls):
-            canonical = canonicalize(url.url)
-            site_id = None if canonical is None else finder.id_of(url, canonical)
-            if canonical is None or site_id is None:
+            found = finder.place_of(url)
+            if found is None:
                 continue
+            site_id, canonical = found
             site = finder.find(site_id)
             if site is None:
                 site = make_site(change, Site(id=site_id, urls=[authority_of(canonical) + "/"]))
@@ -100,6 +105,8 @@ def new_urls(catalog: ServiceCatalog, urls: Sequence[URL], now: float) -> list[I
                 made.append(site)
             arrivals.append(newcomer(site, canonical, url, now))
             places.append(place)
+        room = admitted(change, arrivals)
+        arrivals, places = list(compress(arrivals, room)), list(compress(places, room))
         for place, arrival, is_new in zip(places, arrivals, enter(change, arrivals), strict=True):
             statuses[place] = ItemStatus.INSERTED if is_new else ItemStatus.EXISTED
             _add_to(change, arrival, urls[place], is_new=is_new)
@@ -126,6 +133,31 @@ class _SiteFinder:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._known: dict[str, KnownSite | None] = {}
+        self._rewritings: dict[str, Rewriting] = {}
+        self._patience = Patience(_PATIENCE_SECONDS, time.monotonic)
+
+    def place_of(self, url: URL) -> tuple[str, str] | None:
+        """Return the site of a URL, and the URL as that site wants it; None if it is refused."""
+        canonical = canonicalize(url.url)
+        site_id = None if canonical is None else self.id_of(url, canonical)
+        if canonical is None or site_id is None:
+            return None
+        rewriting = self._rewriting_of(site_id)
+        if rewriting.is_usual:
+            return site_id, canonical
+        try:
+            wanted = None if self._patience.is_over else rewritten(canonical, rewriting)
+        except PatternError:
+            return None
+        return None if wanted is None else (site_id, wanted)
+
+    def _rewriting_of(self, site_id: str) -> Rewriting:
+        if site_id not in self._rewritings:
+            site = self.find(site_id)
+            # One that is made by this very URL has no properties of its own.
+            own = {} if site is None else properties_of(self._connection, site.site_id)
+            self._rewritings[site_id] = rewriting_of(own)
+        return self._rewritings[site_id]
 
     def id_of(self, url: URL, canonical: str) -> str | None:
         """Return the site of a URL; None if it may go to none (S3.155-S3.159).
@@ -138,7 +170,7 @@ class _SiteFinder:
             return None if url.site_id else GENERAL_SITE
         if url.site_select is SiteSelect.EXPLICIT:
             return GENERAL_SITE
-        own = md5_of(authority_of(canonical) + "/").hex()
+        own = home_id(canonical)
         if url.site_select is SiteSelect.AUTO or self.find(own) is not None:
             return own
         return GENERAL_SITE

@@ -5,46 +5,80 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from gossamer.catalog.batch_facts import Item, MemberFacts, SiteFacts
 from gossamer.catalog.queries import load_queries
 from gossamer.catalog.service_counters import counted as moving_counters
 from gossamer.catalog.service_rows import KnownSite
-from gossamer.objects.enumerations import FilterMode, FilterOperation, FilterStage
+from gossamer.objects.enumerations import FilterMode, FilterOperation, FilterStage, FilterState
+from gossamer.objects.item_wishes import NOTHING, Wishes, properties_with, read
 from gossamer.objects.site import Filter
 
 BATCHES: Final = load_queries("batches.sql")
+_SHARED: Final = frozenset(("request_delay", "http_timeout", "max_urls_from_page"))
+"""What a URL has from its site when it enters: an item that asks for another means its URL."""
+_FACTS: Final = frozenset(SiteFacts.__struct_fields__) - {"site_id", "id", "set_id"}
 
 
 class SiteBook:
-    """Sites, their properties, filters and members, as they are in this transaction."""
+    """Sites, their properties, filters and members, as they are in this transaction.
+
+    While an item is attended to, what it asks for itself counts in place of what its site says.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._sites: dict[int, SiteFacts | None] = {}
         self._properties: dict[int, dict[str, str]] = {}
         self._filters: dict[int, list[Filter]] = {}
+        self._wishes: Wishes = NOTHING
+        self._attended = -1
+        """The set of the item that is attended to."""
+
+    @contextlib.contextmanager
+    def attending(self, set_id: int, wishes: str) -> Iterator[None]:
+        """Let the wishes of an item of this set count within the block."""
+        self._wishes, self._attended = read(wishes), set_id
+        try:
+            yield
+        finally:
+            self._wishes, self._attended = NOTHING, -1
 
     def site(self, set_id: int) -> SiteFacts | None:
         """Return the site that has a set now; None if none has."""
         if set_id not in self._sites:
             row = self._connection.execute(BATCHES["site_facts"], (set_id,)).fetchone()
             self._sites[set_id] = None if row is None else SiteFacts(*row)
-        return self._sites[set_id]
+        facts = self._sites[set_id]
+        if facts is None or set_id != self._attended or self._wishes is NOTHING:
+            return facts
+        given = {name: value for name, value in self._wishes.fields.items() if name in _FACTS}
+        return replace(facts, **given)
 
     def member(self, item: Item) -> MemberFacts | None:
         """Return what the URL of an item is to its site; None if it is gone."""
         row = self._connection.execute(BATCHES["member_of"], (item.set_id, item.doc_id)).fetchone()
-        return None if row is None else MemberFacts(*row)
+        if row is None:
+            return None
+        facts = MemberFacts(*row)
+        if item.set_id != self._attended or self._wishes is NOTHING:
+            return facts
+        given = {name: value for name, value in self._wishes.fields.items() if name in _SHARED}
+        return replace(facts, **given)
 
     def properties_of(self, site_id: int) -> Mapping[str, str]:
         """Return the properties of a site, by name."""
         if site_id not in self._properties:
             rows = self._connection.execute(BATCHES["properties"], (site_id,))
             self._properties[site_id] = dict(rows.fetchall())
-        return self._properties[site_id]
+        return properties_with(self._properties[site_id], self._wishes_for(site_id))
 
     def filters_of(self, site_id: int) -> Sequence[Filter]:
         """Return the filters of a site that are on."""
+        given = self._wishes_for(site_id).site_obj
+        if given is not None and given.filters is not None:
+            return [each for each in given.filters if each.state == FilterState.ENABLED]
         if site_id not in self._filters:
             rows = self._connection.execute(BATCHES["filters"], (site_id,))
             self._filters[site_id] = [
@@ -59,6 +93,12 @@ class SiteBook:
                 for pattern, subject, code, stage, action, _, mode in rows
             ]
         return self._filters[site_id]
+
+    def _wishes_for(self, site_id: int) -> Wishes:
+        if self._wishes is NOTHING:
+            return NOTHING
+        site = self.site(self._attended)
+        return self._wishes if site is not None and site.site_id == site_id else NOTHING
 
     def forget(self, set_id: int) -> None:
         """Look a site up again when it is needed."""
@@ -75,3 +115,9 @@ class SiteBook:
             yield
         # Its counters are read again when they are needed.
         self.forget(set_id)
+
+
+def type_of(connection: sqlite3.Connection, set_id: int, doc_id: int) -> int | None:
+    """Return the type that a URL has in a site; None if it is no member."""
+    row = connection.execute(BATCHES["member_of"], (set_id, doc_id)).fetchone()
+    return None if row is None else MemberFacts(*row).type

@@ -123,6 +123,20 @@ def add_json(parser: Parser | _MutuallyExclusiveGroup, what: str) -> None:
     parser.add_argument("--json", action="store_true", help=f"{what} as JSON on standard output")
 
 
+def add_private(parser: Parser) -> None:
+    """Add --allow-private."""
+    parser.add_argument(
+        "--allow-private", action="store_true", help="lift the address policy: your own network"
+    )
+
+
+def add_workers(parser: Parser) -> None:
+    """Add --workers."""
+    parser.add_argument(
+        "--workers", type=natural, metavar="N", help="worker processes (one for each core); 0: none"
+    )
+
+
 def load_settings(
     arguments: Namespace, overrides: Mapping[str, Mapping[str, object]] | None = None
 ) -> "Loaded":

@@ -1,12 +1,13 @@
 """`gossamer completion`: a script that lets a shell complete commands and flags.
 
-The scripts are made from the parser itself, so they cannot fall behind it.
+The scripts are made from the parsers themselves, so they cannot fall behind them. They cover the
+programs of the crawling service, too.
 """
 
 from argparse import Namespace
 
 from gossamer.cli.arguments import Commands, add_command
-from gossamer.cli.outline import Command, Flag, outline
+from gossamer.cli.outline import Command, Flag, outline, program
 
 # A command is what stands at the beginning; a flag or a value of that name further on is none.
 _FISH_HEAD = """# fish completion for gossamer
@@ -32,7 +33,7 @@ def register(commands: Commands) -> None:
         examples="""
         source <(gossamer completion bash)
         gossamer completion zsh > ~/.zfunc/_gossamer
-        gossamer completion fish > ~/.config/fish/completions/gossamer.fish
+        gossamer completion fish > ~/.config/fish/conf.d/gossamer.fish
         """,
     )
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
@@ -41,20 +42,19 @@ def register(commands: Commands) -> None:
 def run(arguments: Namespace) -> int:
     """Print the script."""
     from gossamer.cli.main import parser
+    from gossamer.cli.service_programs import parsers
 
     scripts = {"bash": bash, "zsh": zsh, "fish": fish}
-    print(scripts[arguments.shell](outline(parser())), end="")
+    programs = tuple(program(each) for each in parsers())
+    print(scripts[arguments.shell](outline(parser()), programs), end="")
     return 0
 
 
-def bash(commands: tuple[Command, ...]) -> str:
+def bash(commands: tuple[Command, ...], programs: tuple[Command, ...]) -> str:
     """Return the script for bash."""
     names = " ".join(command.name for command in _members("", commands))
     groups = "|".join(sorted(_groups(commands))) or "-"
-    cases = "\n".join(
-        f'    "{command.name}") words="{" ".join([*_flag_names(command), *command.words])}" ;;'
-        for command in commands
-    )
+    cases = "\n".join(f'    "{each.name}") words="{_words(each)}" ;;' for each in commands)
     values = "\n".join(_bash_value(command, flag) for command in commands for flag in command.flags)
     return f"""# bash completion for gossamer
 _gossamer() {{
@@ -77,6 +77,21 @@ _gossamer() {{
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -o default -F _gossamer gossamer
+{"".join(_bash_program(each) for each in programs)}"""
+
+
+def _bash_program(command: Command) -> str:
+    function = f"_gossamer_{command.name.replace('-', '_')}"
+    values = "\n".join(_bash_value(command, flag) for flag in command.flags)
+    return f"""{function}() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
+  COMPREPLY=()
+  case "{command.name} $previous" in
+{values}
+  esac
+  COMPREPLY=($(compgen -W "{_words(command)}" -- "$current"))
+}}
+complete -o default -F {function} {command.name}
 """
 
 
@@ -92,14 +107,19 @@ def _bash_value(command: Command, flag: Flag) -> str:
     return f"{pattern} ;;"
 
 
-def zsh(commands: tuple[Command, ...]) -> str:
+def zsh(commands: tuple[Command, ...], programs: tuple[Command, ...]) -> str:
     """Return the script for zsh."""
-    return f"""#compdef gossamer
+    names = " ".join(["gossamer", *(each.name for each in programs)])
+    cases = "\n".join(f"    {each.name}) {_zsh_arguments(each)}; return ;;" for each in programs)
+    return f"""#compdef {names}
 _gossamer() {{
   local -a commands
+  case "$service" in
+{cases}
+  esac
 {_zsh_choice("", commands)}
 }}
-if [ "$funcstack[1]" = "_gossamer" ]; then _gossamer "$@"; else compdef _gossamer gossamer; fi
+if [ "$funcstack[1]" = "_gossamer" ]; then _gossamer "$@"; else compdef _gossamer {names}; fi
 """
 
 
@@ -125,10 +145,14 @@ def _zsh_choice(group: str, commands: tuple[Command, ...]) -> str:
 def _zsh_case(command: Command, commands: tuple[Command, ...]) -> str:
     if command.name in _groups(commands):
         return f"    {_last(command)})\n{_zsh_choice(command.name, commands)} ;;"
+    return f"    {_last(command)}) {_zsh_arguments(command)} ;; # {command.name}"
+
+
+def _zsh_arguments(command: Command) -> str:
     specs = [f"'*{flag.name}[{_zsh_text(flag.help)}]{_zsh_value(flag)}'" for flag in command.flags]
     rest = f"({' '.join(command.words)})" if command.words else "_default"
     specs.append(f"'*:argument:{rest}'")
-    return f"    {_last(command)}) _arguments {' '.join(specs)} ;; # {command.name}"
+    return f"_arguments {' '.join(specs)}"
 
 
 def _zsh_value(flag: Flag) -> str:
@@ -146,9 +170,14 @@ def _zsh_text(text: str) -> str:
     return kept.replace(":", ";").replace("`", "")
 
 
-def fish(commands: tuple[Command, ...]) -> str:
+def fish(commands: tuple[Command, ...], programs: tuple[Command, ...]) -> str:
     """Return the script for fish."""
     lines = [_FISH_HEAD]
+    for each in programs:
+        lines.append(f"complete -c {each.name} -f")
+        lines += [f"complete -c {each.name} {_fish_flag(flag)}" for flag in each.flags]
+        if each.words:
+            lines.append(f"complete -c {each.name} -a '{' '.join(each.words)}'")
     for command in commands:
         group = command.name.rpartition(" ")[0]
         lines.append(
@@ -163,7 +192,9 @@ def fish(commands: tuple[Command, ...]) -> str:
 
 
 def _fish_flag(flag: Flag) -> str:
-    name = f"-l {flag.name[2:]}" if flag.name.startswith("--") else f"-s {flag.name[1:]}"
+    name = flag.name.lstrip("-")
+    # -o is for names of several letters behind a single dash.
+    kind = "-l" if flag.name.startswith("--") else "-s" if len(name) == 1 else "-o"
     values = {
         "": "",
         "value": " -x",
@@ -171,7 +202,7 @@ def _fish_flag(flag: Flag) -> str:
         "directory": " -x -a '(__fish_complete_directories)'",
     }
     value = values.get(flag.takes, f" -x -a '{flag.takes}'")
-    return f"{name}{value} -d '{_fish_text(flag.help)}'"
+    return f"{kind} {name}{value} -d '{_fish_text(flag.help)}'"
 
 
 def _fish_text(text: str) -> str:
@@ -191,5 +222,6 @@ def _last(command: Command) -> str:
     return command.name.rpartition(" ")[2]
 
 
-def _flag_names(command: Command) -> list[str]:
-    return [flag.name for flag in command.flags]
+def _words(command: Command) -> str:
+    """Return what may be written after a command: its flags, and words to choose from."""
+    return " ".join([*(flag.name for flag in command.flags), *command.words])

@@ -11,7 +11,9 @@ from gossamer.cli.arguments import (
     add_command,
     add_directory,
     add_json,
+    add_private,
     add_settings,
+    add_workers,
     load_settings,
     natural,
     positive,
@@ -50,9 +52,7 @@ def register(commands: Commands) -> None:
     add_directory(parser)
     add_limits(parser)
     add_politeness(parser)
-    parser.add_argument(
-        "--workers", type=natural, metavar="N", help="worker processes (one for each core); 0: none"
-    )
+    add_workers(parser)
     add_settings(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--quiet", action="store_true", help="print errors only")
@@ -105,9 +105,7 @@ def add_politeness(parser: Parser) -> None:
         metavar="SECONDS",
         help="between two requests to one host (0.5); 0: none",
     )
-    parser.add_argument(
-        "--allow-private", action="store_true", help="lift the address policy: your own network"
-    )
+    add_private(parser)
     parser.add_argument("--user-agent", metavar="TEXT", help="the User-Agent header")
 
 

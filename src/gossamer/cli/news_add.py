@@ -10,6 +10,7 @@ from gossamer.cli.arguments import (
     Parser,
     add_command,
     add_directory,
+    add_private,
     add_settings,
     load_settings,
 )
@@ -41,6 +42,7 @@ def register(commands: Commands) -> None:
         gossamer news add https://example.org/feed.xml --dir press    a feed
         gossamer news add https://example.org/ --source 'The Example' --dir press
         gossamer news add https://example.org/feed.xml --no-check --dir press
+        gossamer news add https://example.org/ --thorough --dir press
         gossamer news add https://example.org/ --delay-content 6 --dir press
 
         The exit code is 1 when a URL leads to no feed.
@@ -66,8 +68,11 @@ def register(commands: Commands) -> None:
 
 def add_search(parser: Parser) -> None:
     """Add how feeds are looked for."""
+    add_private(parser)
     parser.add_argument(
-        "--allow-private", action="store_true", help="lift the address policy: your own network"
+        "--thorough",
+        action="store_true",
+        help="try the usual paths of feeds on sites, too, whose pages declare their feeds",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -84,7 +89,7 @@ def run(arguments: Namespace) -> int:
         wishes = [Wish(url, source=arguments.source or "") for url in urls]
         barren: list[str] = []
     else:
-        wishes, barren = _found(urls, arguments.source or "", settings, quiet=arguments.quiet)
+        wishes, barren = _found(urls, settings, arguments)
     for url in barren:
         print(f"gossamer: no feed found at {visible(url)}; {_ADVICE}", file=sys.stderr)
     if wishes:
@@ -101,26 +106,30 @@ def private(arguments: Namespace) -> "dict[str, dict[str, object]]":
 
 
 def search(
-    urls: "Sequence[str]", settings: "Settings", *, quiet: bool
+    urls: "Sequence[str]", settings: "Settings", arguments: Namespace
 ) -> "dict[str, list[Candidate]]":
     """Look for feeds over the network; return those of each URL, none for one that has none."""
     from gossamer.cli.progress import follow
     from gossamer.news.finding import find_feeds
 
     found: dict[str, list[Candidate]] = {url: [] for url in urls}
-    with follow(sys.stderr, quiet=quiet) as on_progress:
-        for candidate in find_feeds(urls, settings, on_progress=on_progress):
-            found[candidate.start].append(candidate)
+    with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
+        candidates = find_feeds(
+            urls, settings, thorough=arguments.thorough, on_progress=on_progress
+        )
+    for candidate in candidates:
+        found[candidate.start].append(candidate)
     return found
 
 
 def _found(
-    urls: "Sequence[str]", name: str, settings: "Settings", *, quiet: bool
+    urls: "Sequence[str]", settings: "Settings", arguments: Namespace
 ) -> "tuple[list[Wish], list[str]]":
     """Return the feeds that were found, and the URLs that lead to none."""
     from gossamer.news.subscribing import wish_of
 
-    found = search(urls, settings, quiet=quiet)
+    found = search(urls, settings, arguments)
+    name = arguments.source or ""
     wishes = [wish_of(each, name) for candidates in found.values() for each in candidates]
     return wishes, [url for url, candidates in found.items() if not candidates]
 

@@ -68,8 +68,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _chosen(catalog: "NewsCatalog", arguments: Namespace) -> "Iterator[DownloadRow]":
+    from gossamer.catalog.download_book import DownloadState, Type
     from gossamer.catalog.downloads import downloads
-    from gossamer.catalog.news_commit import DownloadState, Type
     from gossamer.cli.news_workspace import source_filter
 
     found = downloads(

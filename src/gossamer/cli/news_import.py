@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
     flaws = list(listed.flaws)
     wishes = _with_folders(listed) if arguments.folders else listed.wishes
     if arguments.check:
-        wishes, unproved = _proved(wishes, settings, quiet=arguments.quiet)
+        wishes, unproved = _proved(wishes, settings, arguments)
         flaws += unproved
     _complain(arguments.file, flaws)
     if not wishes:
@@ -93,14 +93,14 @@ def _read(path: Path) -> bytes:
 
 
 def _proved(
-    wishes: "Sequence[Wish]", settings: "Settings", *, quiet: bool
+    wishes: "Sequence[Wish]", settings: "Settings", arguments: Namespace
 ) -> "tuple[list[Wish], list[Flaw]]":
     """Fetch what is wanted; return the feeds that it is or leads to, and what is neither."""
     from msgspec.structs import replace
 
     from gossamer.news.importing import Flaw
 
-    found = search(list(dict.fromkeys(wish.url for wish in wishes)), settings, quiet=quiet)
+    found = search(list(dict.fromkeys(wish.url for wish in wishes)), settings, arguments)
     proved = [
         replace(wish, url=each.url, title=wish.title or each.title, form=each.form)
         for wish in wishes

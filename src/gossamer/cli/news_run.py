@@ -8,18 +8,19 @@ from gossamer.cli.arguments import (
     Commands,
     add_command,
     add_directory,
+    add_private,
     add_settings,
+    add_workers,
     load_settings,
-    natural,
     positive,
     seconds,
 )
 from gossamer.cli.moments import moment
 from gossamer.cli.terminal import print_json
+from gossamer.wording import seconds_in_words, visible
 
 if TYPE_CHECKING:
     from gossamer.news.run import NewsSummary
-from gossamer.wording import seconds_in_words, visible
 
 
 def register(commands: Commands) -> None:
@@ -42,12 +43,8 @@ def register(commands: Commands) -> None:
         "--at", type=moment, metavar="TIME", help="set the clock, for rehearsals (ISO 8601)"
     )
     add_directory(parser)
-    parser.add_argument(
-        "--allow-private", action="store_true", help="lift the address policy: your own network"
-    )
-    parser.add_argument(
-        "--workers", type=natural, metavar="N", help="worker processes (one for each core); 0: none"
-    )
+    add_private(parser)
+    add_workers(parser)
     parser.add_argument(
         "--concurrency", type=positive, metavar="N", help="fetches open at once in all (64)"
     )

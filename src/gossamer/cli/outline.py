@@ -59,6 +59,17 @@ def outline(parser: ArgumentParser) -> tuple[Command, ...]:
     return found
 
 
+def program(parser: ArgumentParser) -> Command:
+    """Return a program without commands as if it were one."""
+    return Command(
+        parser.prog,
+        parser.description or "",
+        tuple(_flags(parser)),
+        tuple(_arguments(parser)),
+        parser.epilog or "",
+    )
+
+
 def _commands(parser: ArgumentParser, group: str) -> Iterator[Command]:
     for action in _actions(parser):
         if isinstance(action, _SubParsersAction):
@@ -78,7 +89,7 @@ def _flags(parser: ArgumentParser) -> Iterator[Flag]:
     for action in _actions(parser):
         if action.help != SUPPRESS:
             for name in action.option_strings:
-                yield Flag(name, action.help or "", _takes(name, action), _shown(action))
+                yield Flag(name, action.help or "", _takes(action), _shown(action))
 
 
 def _arguments(parser: ArgumentParser) -> Iterator[Argument]:
@@ -88,12 +99,13 @@ def _arguments(parser: ArgumentParser) -> Iterator[Argument]:
             yield Argument(_shown(action), action.help or "", choices)
 
 
-def _takes(name: str, action: Action) -> str:
+def _takes(action: Action) -> str:
     if action.nargs == 0:
         return ""
     if action.choices:
         return " ".join(str(choice) for choice in action.choices)
-    return _PLACES.get(name, "value")
+    places = (_PLACES[name] for name in action.option_strings if name in _PLACES)
+    return next(places, "value")
 
 
 def _shown(action: Action) -> str:

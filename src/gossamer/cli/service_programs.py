@@ -22,29 +22,46 @@ class _Program(Parser):
 
 def daemon(argv: Sequence[str] | None = None) -> int:
     """Run `dc-daemon`."""
-    parser = _parser("dc-daemon", "Run the crawling service.", service_start.EXAMPLES)
-    service_start.add_flags(parser)
-    return _run(parser, service_start.run, argv)
+    return _run(_daemon_parser(), service_start.run, argv)
 
 
 def client(argv: Sequence[str] | None = None) -> int:
     """Run `dc-client`."""
-    parser = _parser(
-        "dc-client", "Have the crawling service carry out one operation.", service_call.EXAMPLES
-    )
-    service_call.add_flags(parser, short=True)
-    return _run(parser, service_call.run, argv)
+    return _run(_client_parser(), service_call.run, argv)
 
 
 def admin(argv: Sequence[str] | None = None) -> int:
     """Run `dc-admin`."""
+    return _run(_admin_parser(), service_admin.run, argv)
+
+
+def parsers() -> list[Parser]:
+    """Return the parser of each program."""
+    return [_daemon_parser(), _client_parser(), _admin_parser()]
+
+
+def _daemon_parser() -> _Program:
+    parser = _parser("dc-daemon", "Run the crawling service.", service_start.EXAMPLES)
+    service_start.add_flags(parser)
+    return parser
+
+
+def _client_parser() -> _Program:
+    parser = _parser(
+        "dc-client", "Have the crawling service carry out one operation.", service_call.EXAMPLES
+    )
+    service_call.add_flags(parser, short=True)
+    return parser
+
+
+def _admin_parser() -> _Program:
     parser = _parser(
         "dc-admin",
         "Ask or tell the threads of the crawling service something.",
         service_admin.EXAMPLES,
     )
     service_admin.add_flags(parser)
-    return _run(parser, service_admin.run, argv)
+    return parser
 
 
 def _parser(program: str, description: str, examples: str) -> _Program:

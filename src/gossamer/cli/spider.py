@@ -5,7 +5,14 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.cli.arguments import Commands, add_command, add_json, add_settings, load_settings
+from gossamer.cli.arguments import (
+    Commands,
+    add_command,
+    add_json,
+    add_private,
+    add_settings,
+    load_settings,
+)
 from gossamer.wording import bytes_in_words, safe_json, visible
 
 if TYPE_CHECKING:
@@ -46,9 +53,7 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--insecure", action="store_true", help="let others than this machine connect unproved"
     )
-    parser.add_argument(
-        "--allow-private", action="store_true", help="lift the address policy: your own network"
-    )
+    add_private(parser)
     add_json(parser, "where it listens, and an account at the end,")
 
 

@@ -9,9 +9,10 @@ from gossamer.cli.arguments import (
     add_command,
     add_directory,
     add_json,
+    add_private,
     add_settings,
+    add_workers,
     load_settings,
-    natural,
 )
 from gossamer.cli.crawl import add_scope
 from gossamer.wording import safe_json, visible
@@ -47,13 +48,9 @@ def register(commands: Commands) -> None:
         help="where Spiders connect to; port 0: any that is free",
     )
     add_directory(parser)
-    parser.add_argument(
-        "--workers", type=natural, metavar="N", help="worker processes (one for each core); 0: none"
-    )
+    add_workers(parser)
     add_scope(parser)
-    parser.add_argument(
-        "--allow-private", action="store_true", help="lift the address policy: your own network"
-    )
+    add_private(parser)
     parser.add_argument(
         "--insecure",
         action="store_true",

@@ -2,16 +2,17 @@
 
 import sys
 from argparse import Namespace
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.cli.arguments import Commands, Parser, add_command, add_group
+from gossamer.cli.arguments import Commands, Parser, add_command, add_group, add_private
 from gossamer.wording import visible
 
 if TYPE_CHECKING:
-    from gossamer.objects.batch import Batch
-    from gossamer.objects.enumerations import Operation
+    from collections.abc import Callable
+
+    from gossamer.service.applications import Output
     from gossamer.service.settings import ServiceSettings
 
 EXIT_CRITICAL = 1
@@ -46,14 +47,13 @@ def _register_crawl(commands: Commands) -> None:
         echo '[10, {"maxURLs": 5}]' | gossamer task db --dir W | gossamer task crawl --dir W
 
         Standard input is a Batch, or a list of URLs as URL_FETCH answers it. The Batch goes to
-        standard output, with the URLs that were crawled without an error. No daemon may crawl in
-        the same folder meanwhile. Exit codes: 0 done, 1 critical error.
+        standard output, with the URLs that were crawled without an error, in as many iterations
+        as it asks for. No daemon may crawl in the same folder meanwhile. Exit codes: 0 done,
+        1 critical error.
         """,
     )
     add_place(parser)
-    parser.add_argument(
-        "--allow-private", action="store_true", help="lift the address policy: your own network"
-    )
+    add_private(parser)
 
 
 def _register_process(commands: Commands) -> None:
@@ -115,112 +115,41 @@ def place_of(arguments: Namespace) -> "ServiceSettings":
 
 def run_crawl(arguments: Namespace) -> int:
     """Crawl the batch on standard input (S3.44, S3.70)."""
-    from gossamer.errors import GossamerError
-    from gossamer.objects.coding import encode
+    from gossamer.service.applications import crawl
 
-    try:
-        batch = _batch(_input())
-        settings = place_of(arguments)
-        from gossamer.service.engine_settings import engine_settings_of
-        from gossamer.service.tasks import crawl_batch
-
-        engine = engine_settings_of(settings, allow_private=arguments.allow_private)
-        crawled = crawl_batch(settings.data_dir, engine, batch)
-    except GossamerError as error:
-        return _complain(str(error))
-    _print(encode(crawled))
-    return 0
+    return _run(arguments, partial(crawl, allow_private=arguments.allow_private))
 
 
 def run_process(arguments: Namespace) -> int:
     """Process the batch on standard input (S3.97, S3.108)."""
-    from gossamer.errors import GossamerError
-    from gossamer.objects.coding import encode
+    from gossamer.service.applications import process
 
-    try:
-        batch = _batch(_input())
-        settings = place_of(arguments)
-        from gossamer.crawl.workspace import Workspace
-        from gossamer.service.processing_task import open_processor
-
-        Workspace(settings.data_dir).require()
-        with ExitStack() as closing:
-            _, processor = open_processor(settings, closing)
-            done = processor.process_batch(batch)
-    except GossamerError as error:
-        return _complain(str(error))
-    for message in done.messages:
-        _complain(message)
-    _print(encode(done.batch))
-    return 0
+    return _run(arguments, process)
 
 
 def run_db(arguments: Namespace) -> int:
     """Carry out the operation on standard input (S3.111)."""
+    from gossamer.service.applications import db
+
+    return _run(arguments, db)
+
+
+def _run(arguments: Namespace, application: "Callable[[ServiceSettings, bytes], Output]") -> int:
+    """Run an application on standard input; what went wrong on the way goes to standard error."""
     from gossamer.errors import GossamerError
-    from gossamer.objects.coding import encode
+    from gossamer.objects.coding import MAX_MESSAGE
 
     try:
-        operation, payload = _operation(_input())
         settings = place_of(arguments)
-        from gossamer.service.catalog_operations import open_operations
-
-        operations = open_operations(settings)
-        try:
-            answer = operations.execute(operation, payload)
-        finally:
-            operations.close()
+        # One byte more, by which it is seen to be too long.
+        output = application(settings, sys.stdin.buffer.read(MAX_MESSAGE + 1))
     except GossamerError as error:
         return _complain(str(error))
-    _print(encode(answer))
-    return 0
-
-
-def _input() -> object:
-    """Return what standard input holds."""
-    from gossamer.errors import InputError
-    from gossamer.objects.coding import MAX_MESSAGE
-    from gossamer.service.fields import parse_json
-
-    data = sys.stdin.buffer.read(MAX_MESSAGE + 1)
-    if len(data) > MAX_MESSAGE:
-        raise InputError(f"standard input is longer than {MAX_MESSAGE} bytes")
-    plain: object = parse_json(data, "standard input")
-    return plain
-
-
-def _batch(plain: object) -> "Batch":
-    from gossamer.objects.batch import Batch
-    from gossamer.objects.coding import decode_answer, decode_object
-    from gossamer.objects.enumerations import Operation
-
-    if not isinstance(plain, list):
-        return decode_object(Batch, plain)
-    from gossamer.service.processing import batch_of
-
-    urls = decode_answer(Operation.URL_FETCH, plain)
-    assert isinstance(urls, list)
-    return batch_of(urls)
-
-
-def _operation(plain: object) -> "tuple[Operation, object]":
-    from gossamer.errors import InputError
-    from gossamer.objects.coding import decode
-    from gossamer.service.envelope import RefusedError, operation_of
-
-    match plain:
-        case [(int() | str()) as code, payload] if not isinstance(code, bool):
-            try:
-                operation = operation_of(code)
-            except RefusedError as error:
-                raise InputError(str(error)) from error
-            return operation, decode(operation, payload)
-    raise InputError("standard input is not a pair of an operation's code and its object")
-
-
-def _print(answer: bytes) -> None:
-    sys.stdout.buffer.write(answer + b"\n")
+    for message in output.messages:
+        _complain(message)
+    sys.stdout.buffer.write(output.body + b"\n")
     sys.stdout.buffer.flush()
+    return 0
 
 
 def _complain(text: str) -> int:

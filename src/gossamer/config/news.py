@@ -95,7 +95,12 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         int, Meta(ge=0, le=100, description="How many redirects one download follows.")
     ] = 15
     keep_downloads: Annotated[
-        int, Meta(ge=1, description="How many ended downloads of each feed are kept to look at.")
+        int,
+        Meta(
+            ge=1,
+            description="How many ended downloads of each feed, and tries of its URL, are kept to "
+            "look at.",
+        ),
     ] = 30
     content_types: Annotated[
         tuple[str, ...],

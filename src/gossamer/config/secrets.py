@@ -13,7 +13,13 @@ _LOGIN: Final = re.compile("(?<=//)[^/@]*@")
 def without_secrets(settings: Settings) -> Settings:
     """Return the settings as they may be kept: without headers, passwords and log-ins."""
     spider = settings.spider
-    kept = replace(spider, headers={}, credentials={}, proxy=_LOGIN.sub("", spider.proxy))
+    kept = replace(
+        spider,
+        headers={},
+        credentials={},
+        proxy=_LOGIN.sub("", spider.proxy),
+        proxies=tuple(each.rpartition("@")[2] for each in spider.proxies),
+    )
     return replace(settings, spider=kept)
 
 

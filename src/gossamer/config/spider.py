@@ -129,6 +129,22 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             "means none, whatever the environment says."
         ),
     ] = ""
+    proxies: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Proxies, such as 10.0.0.5:3128, that sites of the service may name "
+            "although their own addresses are private. What is asked for through a proxy obeys the "
+            "address policy all the same."
+        ),
+    ] = ()
+    proxy_by_name: Annotated[
+        bool,
+        Meta(
+            description="Ask proxies that sites name for http URLs by host name, for proxies that "
+            "refuse tunnels to other ports than 443. They resolve the name again: use it only with "
+            "proxies that have an address policy of their own."
+        ),
+    ] = False
     http2: Annotated[bool, Meta(description="Offer HTTP/2 by ALPN.")] = True
     verify_tls: Annotated[
         bool,

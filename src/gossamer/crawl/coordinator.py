@@ -2,11 +2,12 @@
 
 Theory of operation. Each turn of the loop
   1. collects what the catalog's writer has finished,
-  2. asks the catalog for more URLs when a queue runs empty (S1.25),
+  2. asks the catalog for more URLs when a queue runs empty (`supply.py`),
   3. has host names resolved and robots.txt fetched for hosts that need it,
   4. sends out the orders that politeness allows and credit covers,
   5. hands findings to the writer, one transaction at a time,
-  6. waits for sockets, and takes in what workers, DNS and robots.txt fetches say.
+  6. unless the crawl is at its end (`finish.py`), waits for sockets, and takes in what workers, DNS
+     and robots.txt fetches say; what went wrong with workers is for `mishaps.py`.
 Invariants: a URL is leased in the catalog before it enters the URL server; an order is in the
 ledger from dispatch until its findings are committed, released or given up; nothing is forgotten
 in between. Only this thread touches the URL server, the ledger and the crew; only the writer's
@@ -17,67 +18,30 @@ What they fetch reaches the catalog by way of the store server: `deliveries.py` 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.catalog.catalog import Catalog, Committed, Counts, HostClock, Verdict
-from gossamer.clock import Clock
-from gossamer.config.settings import Settings
-from gossamer.crawl.crew import Crew
 from gossamer.crawl.deliveries import Deliveries
-from gossamer.crawl.keeper import Keeper, next_try_at
-from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.link import Tag, Void
-from gossamer.crawl.names import Names
+from gossamer.crawl.finish import Finish
+from gossamer.crawl.keeper import next_try_at
+from gossamer.crawl.link import Tag
+from gossamer.crawl.mishaps import Mishaps
+from gossamer.crawl.parts import Parts
 from gossamer.crawl.progress import Progress, Rate, memory_of, progress_of
-from gossamer.crawl.recall import Recall, Recalled, stored_clocks
-from gossamer.crawl.robots import RobotsDesk
-from gossamer.crawl.seeds import seeds_of
-from gossamer.crawl.stops import Stop, Stops
-from gossamer.crawl.writer import Writer
-from gossamer.messages import Done, Due, Found, Kind, Visit
-from gossamer.outcomes import RULES, Outcome, State
-from gossamer.spider.spider import Spider
+from gossamer.crawl.recall import stored_clocks
+from gossamer.crawl.stops import Stop
+from gossamer.crawl.supply import Supply
+from gossamer.messages import Done, Found, Kind, Visit
+from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
 from gossamer.url.canonical import canonicalize
 from gossamer.url.parts import host_of, md5_of, port_of
-from gossamer.urlserver.urlserver import FetchRobots, UrlServer
+from gossamer.urlserver.urlserver import FetchRobots
 
 _TICK_SECONDS: Final = 0.25
 _GRACE_SECONDS: Final = 3.0
-_FULL_SECONDS: Final = 0.01
-_SILENT_SECONDS: Final = 20.0
-_MAX_DEATHS: Final = 2
-_MAX_LEASE: Final = 2_000
-
-
-class Parts(Struct, frozen=True):
-    """What the coordinator is put together from; `pipeline.py` makes them."""
-
-    settings: Settings
-    clock: Clock
-    spider: Spider
-    names: Names
-    urlserver: UrlServer
-    robots: RobotsDesk
-    crew: Crew
-    writer: Writer
-    keeper: Keeper
-    recall: Recall
-    ledger: Ledger
-    stops: Stops
-
-
-class Leased(NamedTuple):
-    """What the catalog gave when it was asked for more URLs."""
-
-    batch: list[Due]
-    next_due_at: float | None
-    recalled: Recalled
-    seeds: list[str]
-    """All start URLs, when some of them may be news to us."""
 
 
 class Coordinator:
@@ -109,32 +73,34 @@ class Coordinator:
         self._robots = parts.robots
         self._crew = parts.crew
         self._writer = parts.writer
-        self._recall = parts.recall
         self._ledger = parts.ledger
         self._stops = parts.stops
         self._on_progress = on_progress
         self._on_pages = on_pages
         self._has_room = True
         self._rate = Rate()
-        self._refilling = False
-        self._dry_until = 0.0
         self._next_tick = 0.0
         self._keeper = parts.keeper
         self._keeper.on_committed = self._committed
-        self._before_end = before_end
-        self._until_idle = until_idle
-        self._lull_seconds = lull_seconds
-        self._look_seconds = look_seconds
         self._grace_seconds = grace_seconds
+        self._supply = Supply(parts, look_seconds, shared=deliveries is not None)
+        self._mishaps = Mishaps(parts, self._supply)
+        self._finish = Finish(
+            parts,
+            self._supply,
+            before_end=before_end,
+            until_idle=until_idle,
+            lull_seconds=lull_seconds,
+        )
         self._deliveries = deliveries
         if deliveries is not None:
-            deliveries.on_due = self._due_at
+            deliveries.on_due = self._supply.more_at
 
     # ---------------------------------------------------------------- the loop
 
     def run(self) -> Stop:
         """Crawl until nothing is left, a limit is reached or somebody stops it."""
-        self._dry_until = 0.0
+        self._supply.more_now()
         while True:
             stop = self._turn()
             if stop is not None:
@@ -149,16 +115,26 @@ class Coordinator:
         if self._deliveries is not None:
             self._deliveries.look(now)
         if not self._keeper.paused:
-            self._refill(now)
+            self._supply.ask(now)
             self._order(now)
             self._prepare(now)
         self._commit_if_worth(now)
         if now >= self._next_tick:
             self._tick(now)
-        stop = self._reason_to_stop(now)
+        stop = self._finish.reason_to_stop(now)
         if stop is None:
             self._wait_and_listen(self._wait_seconds(now))
         return stop
+
+    def _wait_seconds(self, now: float) -> float:
+        moments = [self._next_tick, self._keeper.commit_at(), self._crew.wake_at()]
+        if self._deliveries is not None:
+            moments += [self._deliveries.mark_at(), self._deliveries.look_at()]
+        if not self._keeper.paused and self._has_room and self._ledger.credit():
+            moments.append(self._urlserver.wake_at(now))
+            if now < self._supply.dry_until:
+                moments.append(self._supply.dry_until)
+        return max(0.0, min(moment for moment in moments if moment is not None) - now)
 
     def _wait_and_listen(self, seconds: float) -> None:
         fetches = self._spider.poll(seconds)
@@ -173,56 +149,10 @@ class Coordinator:
         for worker, tag, payload in self._crew.messages():
             self._hear(worker, tag, payload, now)
         for worker, doc_id in self._crew.died():
-            self._bury(worker, doc_id, now)
+            self._mishaps.bury(worker, doc_id, now)
         for host, resolution in self._names.answers():
             self._urlserver.resolved(host, resolution, now)
         self._add_sitemaps()
-
-    # ------------------------------------------------------- catalog -> urlserver
-
-    def _refill(self, now: float) -> None:
-        if self._refilling or now < self._dry_until or self._ledger.limit_reached:
-            return
-        refill = self._urlserver.wants(now)
-        if refill is None:
-            return
-        self._refilling = True
-        wall = self._clock.time()
-        count = min(refill.count, _MAX_LEASE)
-        named = self._names.named
-
-        def lease(catalog: Catalog) -> Leased:
-            batch = catalog.due(count, refill.per_host, wall, refill.reject_hosts)
-            next_due_at = None if batch else catalog.next_due_at(wall)
-            # While daemons run, people may add start URLs.
-            seeds = (
-                seeds_of(catalog)
-                if self._deliveries is not None
-                and any(due.depth == 0 and due.host not in named for due in batch)
-                else []
-            )
-            return Leased(batch, next_due_at, self._recall.read(catalog, batch), seeds)
-
-        self._keeper.write(lease, self._refilled)
-
-    def _refilled(self, answer: Leased) -> None:
-        batch, next_due_at, recalled, seeds = answer
-        now = self._clock.monotonic()
-        self._refilling = False
-        self._ledger.held += len(batch)
-        self._names.name(map(host_of, seeds))
-        self._recall.apply(recalled, self._urlserver, self._robots, now)
-        self._urlserver.offer(batch, now)
-        if not batch:
-            wait = 3_600.0 if next_due_at is None else next_due_at - self._clock.time()
-            # Due now, and yet nothing came: the hosts with work were rejected because their
-            # queues are full.
-            self._dry_until = now + min(max(wait, _FULL_SECONDS), self._look_seconds)
-
-    def _due_at(self, moment: float) -> None:
-        """Ask the catalog again when something is due (wall time), and no later."""
-        wait = max(0.0, moment - self._clock.time())
-        self._dry_until = min(self._dry_until, self._clock.monotonic() + wait)
 
     # ------------------------------------------------- urlserver -> spider (orders)
 
@@ -235,7 +165,7 @@ class Coordinator:
         for due, outcome, detail, retry_after in self._urlserver.verdicts(now):
             self._keeper.conclude(due, outcome, detail, retry_after)
         for due, seconds in self._urlserver.returned(now):
-            self._release([due.doc_id], self._clock.time() + seconds if seconds else 0.0)
+            self._mishaps.release([due.doc_id], self._clock.time() + seconds if seconds else 0.0)
 
     def _order(self, now: float) -> None:
         workers = self._crew.ready()
@@ -292,9 +222,10 @@ class Coordinator:
         elif tag is Tag.DELIVERED and self._deliveries is not None:
             self._deliveries.done(payload, now)
         elif tag is Tag.VOID:
-            self._void(payload, now)
+            self._done(payload.done, now)
+            self._mishaps.void(payload)
         elif tag is Tag.CANCELLED:
-            self._give_back(self._ledger.by_document(payload))
+            self._mishaps.give_back(self._ledger.by_document(payload))
 
     def _done(self, batch: Sequence[Done], now: float) -> None:
         for done in batch:
@@ -312,96 +243,22 @@ class Coordinator:
     def _committed(self, verdicts: Sequence[Verdict], committed: Committed) -> None:
         again_at = next_try_at(verdicts)
         if committed.new_urls:
-            self._dry_until = 0.0
+            self._supply.more_now()
         elif again_at is not None:
-            wait = max(0.0, again_at - self._clock.time())
-            self._dry_until = min(self._dry_until, self._clock.monotonic() + wait)
+            self._supply.more_at(again_at)
         if self._on_pages is not None:
             pages = [each.findings for each in verdicts if each.findings.is_page]
             self._on_pages([page.doc_id for page in pages if page.pointer is not None])
-
-    # ----------------------------------------------------------- what goes wrong
-
-    def _bury(self, worker: int, doc_id: int | None, now: float) -> None:
-        """A worker died: what it had not reported is due again; a page that kills twice is out."""
-        orders = self._ledger.of_worker(worker)
-        for trans_id in orders:
-            self._ledger.take_back(trans_id)
-        suspects = {trans_id: due for trans_id, due in orders.items() if due.doc_id == doc_id}
-        self._urlserver.forget(suspects, now)
-        self._urlserver.lost(orders.keys() - suspects.keys(), now)
-        for due in suspects.values():
-            self._suspect(due)
-
-    def _suspect(self, due: Due) -> None:
-        """A worker died over this document: once may be chance, twice is the document."""
-        wall = self._clock.time()
-
-        def judge(catalog: Catalog) -> bool:
-            if catalog.deaths([due.doc_id]).get(due.doc_id, 0) + 1 >= _MAX_DEATHS:
-                return True
-            catalog.release([due.doc_id], wall, died=True)
-            return False
-
-        def then(poisonous: bool) -> None:
-            if poisonous:
-                detail = f"ended {_MAX_DEATHS} workers while being parsed"
-                self._keeper.conclude(due, Outcome.PARSE_BUDGET, detail)
-            else:
-                self._ledger.held -= 1
-            self._dry_until = 0.0
-
-        self._keeper.write(judge, then)
-
-    def _void(self, void: Void, now: float) -> None:
-        """The archive refused: nothing was acknowledged, so the URLs are simply due again."""
-        self._done(void.done, now)
-        self._give_back(self._ledger.by_document(void.doc_ids))
-        self._keeper.pause("disk" if void.disk_full else "archive", void.detail)
-
-    def _give_back(self, trans_ids: Sequence[int]) -> None:
-        taken = [self._ledger.take_back(trans_id) for trans_id in trans_ids]
-        self._urlserver.forget(trans_ids, self._clock.monotonic())
-        self._release([due.doc_id for due in taken if due is not None])
-
-    def _release(self, doc_ids: Sequence[int], due_at: float = 0.0) -> None:
-        if not doc_ids:
-            return
-        wall = self._clock.time()
-
-        def then(released: int) -> None:
-            del released
-            self._ledger.held -= len(doc_ids)
-            self._dry_until = 0.0
-
-        self._keeper.write(lambda catalog: catalog.release(doc_ids, wall, due_at=due_at), then)
-
-    def _added(self, result: object) -> None:
-        del result
-        self._dry_until = 0.0
 
     # ------------------------------------------------------------- now and then
 
     def _tick(self, now: float) -> None:
         self._next_tick = now + _TICK_SECONDS
-        for trans_id, due, given_up in self._urlserver.overdue(now):
-            worker = self._ledger.worker_of(trans_id)
-            if worker is not None:
-                self._crew.withdraw(worker, trans_id)
-            self._ledger.take_back(trans_id)
-            if given_up:
-                self._give_up(due)
+        self._mishaps.withdraw_overdue(now)
         self._crew.overdue(now, self._settings.parse.cpu_seconds)
         self._keeper.watch_disk(now)
         if self._on_progress is not None:
             self._on_progress(self.progress())
-
-    def _give_up(self, due: Due) -> None:
-        """Conclude a URL for good about which spiders never said a word, however often asked."""
-        outcome = Outcome.NET_TIMEOUT_TOTAL
-        orders = due.tries + self._settings.urlserver.max_retries
-        tried = replace(due, tries=max(orders, RULES[outcome].tries))
-        self._keeper.conclude(tried, outcome, "the spider never said what became of it")
 
     def progress(self) -> Progress:
         """Return a snapshot."""
@@ -425,7 +282,9 @@ class Coordinator:
         }
         found = [self._sitemap(url) for url in urls]
         wall = self._clock.time()
-        self._keeper.write(lambda catalog: catalog.discover(found, wall), self._added)
+        self._keeper.write(
+            lambda catalog: catalog.discover(found, wall), lambda _: self._supply.more_now()
+        )
 
     def _sitemap(self, url: str) -> Found:
         found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
@@ -434,80 +293,6 @@ class Coordinator:
         return replace(found, state=int(State.EXCLUDED), outcome=int(Outcome.POLICY_PORT))
 
     # ------------------------------------------------------------------ the end
-
-    def _wait_seconds(self, now: float) -> float:
-        moments = [self._next_tick, self._keeper.commit_at(), self._crew.wake_at()]
-        if self._deliveries is not None:
-            moments += [self._deliveries.mark_at(), self._deliveries.look_at()]
-        if not self._keeper.paused and self._has_room and self._ledger.credit():
-            moments.append(self._urlserver.wake_at(now))
-            if now < self._dry_until:
-                moments.append(self._dry_until)
-        return max(0.0, min(moment for moment in moments if moment is not None) - now)
-
-    def _reason_to_stop(self, now: float) -> Stop | None:
-        if self._stops.requested is not None:
-            return self._stops.requested
-        if not self._until_idle:
-            return None
-        if self._keeper.paused:
-            return self._stops.paused_too_long(now, self._settings.crawl.patience_seconds)
-        if self._ledger.uncommitted or not self._keeper.idle:
-            return None
-        if self._ledger.limit_reached:
-            return self._stops.page_limit(self._settings.crawl.max_pages)
-        silent = self._urlserver.stats().resolver_silent_seconds
-        if silent > min(self._settings.crawl.patience_seconds, _SILENT_SECONDS):
-            return self._stops.no_names(
-                silent, self._keeper.counts.pending + self._keeper.counts.leased
-            )
-        if self._robots.busy or self._names.busy or self._ledger.awaited > 0:
-            return None
-        if self._lull_seconds is not None:
-            return self._reason_to_pause(now, self._lull_seconds)
-        if (
-            self._urlserver.empty
-            and self._keeper.counts.pending == 0
-            and self._keeper.counts.leased == 0
-        ):
-            return self._finish()
-        return self._stops.stalled(
-            now,
-            self._next_event(now),
-            self._settings.crawl.patience_seconds,
-            self._keeper.counts.pending + self._keeper.counts.leased,
-        )
-
-    def _reason_to_pause(self, now: float, lull_seconds: float) -> Stop | None:
-        """End when nothing is due soon: what waits for its time is for another run."""
-        if not self._urlserver.empty:
-            wake = self._urlserver.wake_at(now)
-            patience = self._settings.crawl.patience_seconds
-            waits = wake is None or wake - now > patience
-            return self._stops.nothing_due() if waits and not self._refilling else None
-        asked = not self._refilling and self._dry_until > 0
-        return self._stops.nothing_due() if asked and self._dry_until - now > lull_seconds else None
-
-    def _finish(self) -> Stop | None:
-        """End, unless somebody who is asked first has made more to do."""
-        ask = self._before_end
-        if ask is None:
-            return self._stops.finished()
-
-        def then(answer: tuple[int, Counts]) -> None:
-            more, self._keeper.counts = answer
-            self._before_end = ask if more else None
-            self._dry_until = 0.0
-
-        # Asked once; the keeper is not idle until there is an answer.
-        self._keeper.write(lambda catalog: (ask(catalog), catalog.counts()), then)
-        return None
-
-    def _next_event(self, now: float) -> float | None:
-        """Return when anything could happen by itself; None when nothing will."""
-        wake = self._urlserver.wake_at(now)
-        times = [self._dry_until] if wake is None else [self._dry_until, wake]
-        return min(times)
 
     def _wind_down(self, stop: Stop) -> None:
         """Order nothing more; keep what was fetched, return the rest."""
@@ -527,7 +312,7 @@ class Coordinator:
         for trans_id in out:
             self._ledger.take_back(trans_id)
         left = [due.doc_id for due in self._urlserver.drain()]
-        self._release(left)
+        self._mishaps.release(left)
         wall = self._clock.time()
         if not self._keeper.paused:
             self._commit_if_worth(self._clock.monotonic())

@@ -160,7 +160,7 @@ class Intake:
             return self._finder.findings(document, None)
         page = understand(document, self._parse_settings, self._joiner)
         if self._copies is not None:
-            self._copies.keep(fetch, page.charset)
+            self._copies.keep(fetch, page)
         if not self._handlers:
             return self._finder.findings(document, page)
         urls, records, failure = run_handlers(self._handlers, VisitedPage(document, page))

@@ -27,7 +27,7 @@ from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
-from gossamer.crawl.coordinator import Coordinator, Parts
+from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
 from gossamer.crawl.keeper import Keeper
 from gossamer.crawl.launch import Launched, worker_count
@@ -35,6 +35,7 @@ from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.link import Assignment
 from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.names import Names, own_addresses
+from gossamer.crawl.parts import Parts
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings

@@ -10,7 +10,7 @@ from gossamer.catalog.catalog import RobotsRecord
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
 from gossamer.config.spider import SpiderSettings
-from gossamer.messages import Fetch, Kind, Visit
+from gossamer.messages import Fetch, Kind, Manner, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
 from gossamer.urlserver.urlserver import (
@@ -52,6 +52,7 @@ class RobotsDesk:
                 need.url,
                 kind=int(Kind.ROBOTS),
                 report_start=need.report_start,
+                manner=Manner(proxy=need.proxy) if need.proxy else None,
             )
         )
 
@@ -62,7 +63,8 @@ class RobotsDesk:
             return
         answer = answer_of(fetch, self._max_bytes)
         rules = self._urlserver.robots_answer(need.authority, answer, now)
-        if rules is not None:
+        # What was heard through a proxy is not kept: it would count for everybody.
+        if rules is not None and not need.proxy:
             self._note(need.authority, answer, rules, now)
 
     def forget(self) -> None:

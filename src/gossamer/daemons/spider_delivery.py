@@ -60,6 +60,11 @@ class Delivery:
         """Whether results can be sent."""
         return self._peer.ready and self._is_decided
 
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether the Store Server has greeted, and will say what it has saved."""
+        return self._is_acknowledged
+
     def step(self, now: float) -> int:
         """Listen, send, and see what has arrived; returns how many results that was."""
         # In this order: what was said before the other side died is heard before writing fails.

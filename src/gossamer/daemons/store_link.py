@@ -1,7 +1,9 @@
 """The link to the Store Server: delivers the spool, over as many connections as it takes.
 
 When a connection ends, for whatever reason, the Store Server is called again, with pauses that grow
-from a tenth of a second to five seconds, and everything after the spool's mark is sent again.
+from a tenth of a second to five seconds, and everything after the spool's mark is sent again. One
+that greeted on the last connection is given more time to greet again: it may be busy, and without
+its greeting nobody would tell what it has saved.
 """
 
 import ipaddress
@@ -9,7 +11,14 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from gossamer.daemons.peers import BackOff, DiallerHandshake, Endpoint, PeerSocket, dial
+from gossamer.daemons.peers import (
+    HANDSHAKE_SECONDS,
+    BackOff,
+    DiallerHandshake,
+    Endpoint,
+    PeerSocket,
+    dial,
+)
 from gossamer.daemons.spider_delivery import Delivery
 from gossamer.daemons.spider_links import Watcher
 from gossamer.daemons.spool import Spool
@@ -46,6 +55,8 @@ class StoreLink:
         self._retry_at = 0.0
         self._dialling: _Dialling | None = None
         self._delivery: Delivery | None = None
+        self._greets = False
+        """Whether the Store Server did so when results could last be sent."""
         self._mark_saved_at = 0.0
         self._is_down = False
         """Whether somebody was told that the Store Server cannot be reached."""
@@ -99,13 +110,16 @@ class StoreLink:
             self._lose(dialling.problem, now)
             return None
         peer = PeerSocket(dialling.end, DiallerHandshake(self._secret))
-        self._delivery = Delivery(peer, self._spool, self._watcher, self._grace, now)
+        grace = max(self._grace, HANDSHAKE_SECONDS) if self._greets else self._grace
+        self._delivery = Delivery(peer, self._spool, self._watcher, grace, now)
         return self._delivery
 
     def _note_life(self, delivery: Delivery, now: float, *, arrived: bool) -> None:
-        if delivery.is_open and self._is_down:
-            self._is_down = False
-            self._say(f"connected to the Store Server {self._endpoint} again")
+        if delivery.is_open:
+            self._greets = delivery.is_acknowledged
+            if self._is_down:
+                self._is_down = False
+                self._say(f"connected to the Store Server {self._endpoint} again")
         # One that takes the call and hangs up at once must not be called ten times a second.
         if arrived or (delivery.is_open and now - delivery.began_at >= _STEADY_SECONDS):
             self._back_off.reset()

@@ -16,9 +16,10 @@ from gossamer.catalog.catalog import Catalog
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
-from gossamer.crawl.coordinator import Coordinator, Parts
+from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.deliveries import Deliveries
 from gossamer.crawl.memory import calm_collector
+from gossamer.crawl.parts import Parts
 from gossamer.crawl.pipeline import Ground, Summary, locked, summary_of, wired
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.seeds import canonical_starts, reconsider, seed

@@ -3,7 +3,8 @@
 Theory of operation. The ring, with a catalog in memory, fetches what the search asks for and
 follows nothing but redirects. When nothing is left to do, the search looks at what has come and
 asks for more (`before_end`): what a start page names, where most sites have their feeds, and
-sitemaps (level 1); what pages and sitemap indexes among these name (level 2). There it ends.
+sitemaps (level 1); what pages and sitemap indexes among these name (level 2). There it ends. Where
+a start page declares its feeds, and one of them is a feed, nothing is guessed.
 """
 
 import time
@@ -68,15 +69,19 @@ def find_feeds(
     urls: Sequence[str],
     settings: Settings,
     *,
+    thorough: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> list[Candidate]:
-    """Return the feeds of these sites, in their order; of each those that it names itself first."""
+    """Return the feeds of these sites, in their order; of each those that it names itself first.
+
+    `thorough`: the usual paths are tried on sites, too, whose pages declare their feeds.
+    """
     starts = canonical_starts(urls, settings)
     settings = _for_search(settings)
     with SqliteCatalog.open(":memory:", settings.catalog) as catalog:
         # Only these hosts were named by the user: all others must be public.
         name_only(catalog, starts)
-        search = _Search(settings, urls, starts)
+        search = _Search(settings, urls, starts, thorough=thorough)
         search.step(catalog)
         for _ in range(_RUNS):
             summary = crawl_catalog(
@@ -132,6 +137,8 @@ class _Lead(Struct):
     url: str
     how: str
     level: int
+    declared: bool = False
+    """Whether the start page says that it is its feed."""
     hops: int = 0
     kept_url: str = ""
     """The URL to remember: the last before a redirect that is not for good; empty: this one."""
@@ -154,13 +161,27 @@ class _Trail(Struct):
 
     leads: dict[str, _Lead] = field(default_factory=dict)
     proofs: list[_Proof] = field(default_factory=list)
+    guesses: list[_Lead] = field(default_factory=list)
+    """Taken up only if nothing that the start page declares is a feed."""
+
+    def take_guesses(self) -> "list[_Lead]":
+        """Return and forget the guesses that are due, none while declared feeds may be proved."""
+        if any(proof.lead.declared for proof in self.proofs):
+            self.guesses = []
+        if any(lead.declared and not lead.settled for lead in self.leads.values()):
+            return []
+        taken, self.guesses = self.guesses, []
+        return taken
 
 
 class _Search:
     """Turns what has been fetched into more to fetch, and into proofs."""
 
-    def __init__(self, settings: Settings, urls: Sequence[str], starts: Sequence[str]) -> None:
+    def __init__(
+        self, settings: Settings, urls: Sequence[str], starts: Sequence[str], *, thorough: bool
+    ) -> None:
         self._settings = settings
+        self._thorough = thorough
         self._names = urls
         self._trails = [_Trail() for _ in starts]
         for number, url in enumerate(starts):
@@ -171,17 +192,23 @@ class _Search:
         assert isinstance(catalog, SqliteCatalog)
         wanted: dict[str, None] = {}
         for trail in self._trails:
-            # It grows meanwhile: by what its leads lead to.
-            queue = [lead for lead in trail.leads.values() if not lead.settled]
-            for lead in queue:
-                row = catalog.find(lead.url)
-                if row is None:
-                    wanted[lead.url] = None
-                elif row.state not in (State.PENDING, State.LEASED):
-                    lead.settled = True
-                    queue += [new for new in self._follow(catalog, lead, row) if self._suspect(new)]
+            unsettled = [lead for lead in trail.leads.values() if not lead.settled]
+            self._look(catalog, unsettled, wanted)
+            guesses = [lead for lead in trail.take_guesses() if self._suspect(lead)]
+            self._look(catalog, guesses, wanted)
         catalog.add([_found(url) for url in wanted], time.time())
         return len(wanted)
+
+    def _look(self, catalog: SqliteCatalog, queue: list[_Lead], wanted: dict[str, None]) -> None:
+        """Settle the leads that were fetched; note those that are to be."""
+        # It grows meanwhile: by what its leads lead to.
+        for lead in queue:
+            row = catalog.find(lead.url)
+            if row is None:
+                wanted[lead.url] = None
+            elif row.state not in (State.PENDING, State.LEASED):
+                lead.settled = True
+                queue += [new for new in self._follow(catalog, lead, row) if self._suspect(new)]
 
     def candidates(self) -> list[Candidate]:
         """Return what was proved: each feed once."""
@@ -231,22 +258,37 @@ class _Search:
             yield from _further(lead, _likely(notice.children), "sitemap")
 
     def _around(self, catalog: SqliteCatalog, lead: _Lead, notice: Notice) -> Iterator[_Lead]:
-        """Yield all that is suspected around a start page."""
-        yield from _further(lead, notice.feeds, "link")
-        authority, directory = authority_of(lead.url), directory_of(lead.url)
-        paths = [authority + path for path in COMMON_PATHS]
-        if directory != f"{authority}/":
-            paths += [directory + name for name in _IN_DIRECTORY]
-        yield from _further(lead, paths, "path")
-        yield from _further(lead, self._sitemaps(catalog, authority), "sitemap")
+        """Yield all that is suspected around a start page, but no guesses if it may do without."""
+        for place, url in enumerate(notice.feeds):
+            yield _Lead(lead.start, url, "link", lead.level + 1, place < notice.declared)
+        authority = authority_of(lead.url)
+        named = self._named_sitemaps(catalog, authority)
+        paths = list(_further(lead, _usual_paths(lead.url), "path"))
+        sitemaps = list(_further(lead, (authority + path for path in _SITEMAPS), "sitemap"))
+        if notice.declared and not self._thorough:
+            self._trails[lead.start].guesses += paths + sitemaps
+            paths, sitemaps = [], []
+        yield from paths
+        yield from _further(lead, named, "sitemap")
+        yield from sitemaps
 
-    def _sitemaps(self, catalog: SqliteCatalog, authority: str) -> Iterator[str]:
+    def _named_sitemaps(self, catalog: SqliteCatalog, authority: str) -> list[str]:
+        """Return the sitemaps that robots.txt names."""
         robots = catalog.robots(authority)
-        if robots is not None and robots.outcome == Outcome.OK and robots.status == 200:
-            rules = RuleSet(robots.body, self._settings.spider.robots_agent)
-            named = (urljoin(f"{authority}/", text) for text in rules.sitemaps)
-            yield from _likely([url for text in named if (url := canonicalize(text))])
-        yield from (authority + path for path in _SITEMAPS)
+        if robots is None or robots.outcome != Outcome.OK or robots.status != 200:
+            return []
+        rules = RuleSet(robots.body, self._settings.spider.robots_agent)
+        named = (urljoin(f"{authority}/", text) for text in rules.sitemaps)
+        return _likely([url for text in named if (url := canonicalize(text))])
+
+
+def _usual_paths(url: str) -> list[str]:
+    """Return where most sites have their feeds, and pages theirs."""
+    authority, directory = authority_of(url), directory_of(url)
+    paths = [authority + path for path in COMMON_PATHS]
+    if directory != f"{authority}/":
+        paths += [directory + name for name in _IN_DIRECTORY]
+    return paths
 
 
 def _redirected(lead: _Lead, target: str, status: int) -> _Lead:
@@ -256,6 +298,7 @@ def _redirected(lead: _Lead, target: str, status: int) -> _Lead:
         target,
         lead.how,
         lead.level,
+        lead.declared,
         lead.hops + 1,
         lead.kept_url or ("" if for_good else lead.url),
     )

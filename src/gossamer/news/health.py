@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from gossamer.catalog.news_commit import REDUNDANT
+from gossamer.catalog.download_book import REDUNDANT
 from gossamer.catalog.subscriptions import FeedRow
 from gossamer.outcomes import Outcome
 

@@ -35,6 +35,8 @@ class Notice(Struct, omit_defaults=True):
     """The sitemaps of a sitemap index."""
     feeds: list[str] = []
     """What a page names that may be feeds."""
+    declared: int = 0
+    """How many of them, the first ones, a page declares to be its feeds."""
 
 
 def notice(page: VisitedPage) -> Iterator[Notice]:
@@ -53,4 +55,5 @@ def notice(page: VisitedPage) -> Iterator[Notice]:
             children=list(feed.children[:_MAX_CHILDREN]),
         )
     elif page.content_type in (HTML, XHTML):
-        yield Notice(feeds=feed_links(page.body, page.charset, page.url))
+        feeds, declared = feed_links(page.body, page.charset, page.url)
+        yield Notice(feeds=feeds, declared=declared)

@@ -15,8 +15,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gossamer.catalog.download_book import Rules
 from gossamer.catalog.news_catalog import Brought, NewsCatalog
-from gossamer.catalog.news_commit import Rules
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
 from gossamer.crawl.coordinator import Coordinator

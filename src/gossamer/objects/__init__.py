@@ -11,5 +11,7 @@ way from JSON and back. `criterions.py` parses conditions (`tokens.py`, `grammar
 of `expressions.py`; `resolution.py` makes them definite, `evaluation.py` says what they mean, and
 `columns.py` which columns there are. `filters.py`, `patterns.py`, `properties.py`, `headers.py`,
 `normal.py`, `paths.py`, `limits.py` and `error_mask.py` are rules of crawling, `merge.py` those of
-several data hosts. `describe.py` makes docs/reference/service-objects.md.
+several data hosts. `normalizing.py`, `url_limits.py`, `first_fields.py`, `picking.py` and
+`conditions.py` read properties about collecting. `describe.py` makes
+docs/reference/service-objects.md.
 """

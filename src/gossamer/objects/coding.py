@@ -6,6 +6,7 @@ ObjectError that names the object, the field and what is expected there.
 """
 
 import re
+from types import GenericAlias
 from typing import Final, TypeVar
 
 import msgspec
@@ -52,6 +53,10 @@ def decode(operation: Operation, data: bytes | str | object, *, strict: bool = F
     must be there, as in the origin; otherwise what is missing has its default.
     """
     form = form_of(operation)
+    if form.is_list and not strict and isinstance(data, bytes | str):
+        usual = _read_list(form.request, data)
+        if usual is not None:
+            return usual
     plain = _read(form.request.__name__, data)
     if not form.is_list:
         return _complete(_convert(form.request, plain, strict))
@@ -108,6 +113,22 @@ def _read(kind: str, data: bytes | str | object) -> object:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ObjectError(kind, "", f"JSON is expected ({shortened(str(error), 100)})") from None
+
+
+def _read_list(kind: type[Record], data: bytes | str) -> list[Record] | None:
+    """Return a list that is as it should be, read in one step; None for anything else.
+
+    Whoever reads it once more, object by object, finds other names of fields, or what is wrong.
+    """
+    if len(data) > MAX_MESSAGE:
+        return None
+    try:
+        items = msgspec.json.decode(
+            data, type=GenericAlias(list, (kind,)), strict=False, dec_hook=_from_json
+        )
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, ObjectError):
+        return None
+    return [_complete(item) for item in items] if len(items) <= MAX_ITEMS else None
 
 
 def _placed(items: list[object]) -> list[tuple[str, object]]:

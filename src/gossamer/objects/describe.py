@@ -13,6 +13,7 @@ from gossamer.objects import (
     content,
     enumerations,
     extras,
+    hosts,
     selection,
     site,
     url,
@@ -22,13 +23,13 @@ from gossamer.objects.criterions import MAX_ROWS
 from gossamer.objects.enumerations import RESPONSE_OFFSET, Operation
 from gossamer.objects.error_mask import MEANINGS, ErrorBit, bits_of_outcome
 from gossamer.objects.moments import Moment
-from gossamer.objects.operations import FORMS
+from gossamer.objects.operations import FORMS, HOST_FORMS
 from gossamer.objects.properties import OWN_PREFIX, SUPPORTED, UNSUPPORTED
 from gossamer.objects.record import Record
 from gossamer.objects.site import Properties
 from gossamer.outcomes import Outcome, name_of
 
-_PLACES: Final = (site, url, content, batch, extras, selection, answers)
+_PLACES: Final = (site, url, content, batch, extras, selection, answers, hosts)
 _PLAIN: Final = {
     str: "text",
     int: "number",
@@ -91,7 +92,7 @@ def _lines() -> Iterator[str]:
 
 
 def _operation_row(operation: Operation) -> str:
-    form = FORMS.get(operation)
+    form = FORMS.get(operation) or HOST_FORMS.get(operation)
     if form is None:
         return f"| {operation.name} | {operation.value} | not supported | |"
     request = f"list of {form.request.__name__}" if form.is_list else form.request.__name__

@@ -49,6 +49,14 @@ class Operation(IntEnum):
     ATTR_UPDATE = 31
     ATTR_DELETE = 32
     ATTR_FETCH = 33
+    # Not part of the interface for clients: data hosts say these to each other.
+    HOST_CLAIM = 60
+    HOST_TASK = 61
+    HOST_DONE = 62
+
+
+HOST_OPERATIONS: Final = frozenset({Operation.HOST_CLAIM, Operation.HOST_TASK, Operation.HOST_DONE})
+"""What data hosts that crawl together ask of each other."""
 
 
 class SiteState(IntEnum):

@@ -4,6 +4,9 @@ Theory of operation. Of the filters that are enabled and made for this stage and
 that exclude must not match; those that include, if there are any, must match at least once (C19). A
 filter that cannot be decided lets nothing pass, and the verdict says why. `groupId` is kept but
 decides nothing, as in the origin.
+
+A filter for all stages is asked wherever a URL is judged; the stage of the protocol judges a word
+and not a URL, so only filters that were made for it are asked there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +19,16 @@ from gossamer.objects.patterns import PatternError, check_pattern, found_in
 from gossamer.objects.problems import ObjectError, UnsupportedError
 from gossamer.objects.site import Filter
 
+_NO_DOM: Final = frozenset(
+    {
+        FilterStage.BEFORE_DOM_PREPARATION,
+        FilterStage.AFTER_DOM_PREPARATION,
+        FilterStage.AFTER_DOM,
+    }
+)
+_STAGES: Final = "stages 1 to 3 are not supported, since pages are not filtered by their DOM; use 7"
 _NO_SQL: Final = "filters with an SQL expression (opCode 7) are not supported; opCode 0 to 6 are"
+_PROTOCOL: Final = FilterStage.COLLECT_URLS_PROTOCOL
 
 
 class Verdict(Struct, frozen=True):
@@ -30,6 +42,8 @@ class Verdict(Struct, frozen=True):
 def check_filters(filters: Sequence[Filter]) -> None:
     """Raise an ObjectError that names the first filter that cannot be used."""
     for number, each in enumerate(filters):
+        if each.stage in _NO_DOM:
+            raise UnsupportedError("Filter", f"[{number}].stage", _STAGES)
         if each.op_code == FilterOperation.SQL_EXPRESSION:
             raise UnsupportedError("Filter", f"[{number}].opCode", _NO_SQL)
         if each.op_code == FilterOperation.REGULAR_EXPRESSION:
@@ -75,7 +89,7 @@ def _is_asked(each: Filter, stage: FilterStage, mode: FilterMode) -> bool:
     return (
         each.state == FilterState.ENABLED
         and each.mode == mode
-        and each.stage in (stage, FilterStage.ALL)
+        and (each.stage == stage or (each.stage == FilterStage.ALL and stage != _PROTOCOL))
     )
 
 

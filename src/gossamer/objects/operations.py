@@ -21,6 +21,13 @@ from gossamer.objects.extras import (
     ProxyStatus,
     ProxyUpdate,
 )
+from gossamer.objects.hosts import (
+    HostClaim,
+    HostClaimAnswer,
+    HostDone,
+    HostTask,
+    HostTaskAnswer,
+)
 from gossamer.objects.problems import UnsupportedError
 from gossamer.objects.record import Record
 from gossamer.objects.site import Site, SiteCleanup, SiteDelete, SiteFind, SiteStatus, SiteUpdate
@@ -85,10 +92,17 @@ FORMS: Final[dict[Operation, Form]] = {
     Operation.ATTR_FETCH: Form(AttributeFetch, True, Attribute, True),
 }
 
+# What data hosts say to each other; clients have no use for it.
+HOST_FORMS: Final[dict[Operation, Form]] = {
+    Operation.HOST_CLAIM: Form(HostClaim, False, HostClaimAnswer),
+    Operation.HOST_TASK: Form(HostTask, False, HostTaskAnswer),
+    Operation.HOST_DONE: Form(HostDone, False),
+}
+
 
 def form_of(operation: Operation) -> Form:
     """Return what an operation takes and gives."""
-    form = FORMS.get(operation)
+    form = FORMS.get(operation) or HOST_FORMS.get(operation)
     if form is None:
         raise UnsupportedError(operation.name, "", "no object is defined for this operation")
     return form

@@ -3,11 +3,9 @@
 import re
 from typing import Final
 
-from gossamer.objects.enumerations import GENERAL_SITE
 from gossamer.objects.problems import ObjectError
 
 _MD5: Final = re.compile(r"[0-9a-f]{32}")
-_SITE: Final = re.compile(r"[0-9A-Za-z_-]{1,32}")
 
 
 def path_of(md5: str) -> str:
@@ -18,12 +16,3 @@ def path_of(md5: str) -> str:
     if not _MD5.fullmatch(md5):
         raise ObjectError("URL", "urlMd5", "32 hexadecimal digits in lower case are expected")
     return f"{md5[:2]}/{md5[2:]}"
-
-
-def site_folder(site_id: str) -> str:
-    """Return the folder of a site: its id, `0` for the general site."""
-    if not site_id:
-        return GENERAL_SITE
-    if not _SITE.fullmatch(site_id):
-        raise ObjectError("Site", "id", "up to 32 letters, digits, - and _ are expected")
-    return site_id

@@ -1,12 +1,29 @@
 """The properties of a site: which are supported, and what those that steer crawling mean."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
+from gossamer.objects.conditions import condition_check, moment_check, number_check, order_check
+from gossamer.objects.content_hash import check_content_hash
 from gossamer.objects.enumerations import ModesFlag
-from gossamer.objects.headers import parse_cookies, parse_headers
+from gossamer.objects.first_fields import FIELDS_INIT, parse_first_fields
+from gossamer.objects.frequency import parse_freq_limits
+from gossamer.objects.headers import check_headers, parse_cookie_rules
+from gossamer.objects.modified import parse_detection
+from gossamer.objects.normalizing import (
+    NORMALIZE,
+    NORMALIZE_MASK,
+    PROCESSOR_MASK,
+    parse_mask,
+    parse_rewriting,
+)
+from gossamer.objects.picking import XPATH_LIST, parse_path_sets
 from gossamer.objects.problems import ObjectError, UnsupportedError
+from gossamer.objects.proxying import check_proxy_host, check_proxy_port, check_user_proxy
 from gossamer.objects.site import Property
+from gossamer.objects.url_limits import PAGE_LIMITS, URL_LIMITS, parse_limits
+from gossamer.objects.wishes import aliases_of, check_types
 from gossamer.wording import shortened
 
 OWN_PREFIX: Final = "USER_"
@@ -16,17 +33,29 @@ SUPPORTED: Final = frozenset(
     {
         "AGING_URL_CRITERION",
         "ALLOWED_CTYPES",
+        "AUTO_REMOVE_ORDER",
+        "AUTO_REMOVE_RESOURCES",
+        "AUTO_REMOVE_WHERE",
+        "AUTO_REMOVE_WHERE_ACTIVE",
+        "COLLECT_URLS_LIMITS",
+        "COLLECT_URLS_XPATH_LIST",
         "CONNECTION_TIMEOUT",
         "CONTENT_HASH",
+        "CONTENT_TYPE_MAP",
         "DEFAULT_METRIC",
+        "DETECT_MODIFIED",
         "HTML_REDIRECTS_MAX",
         "HTTP_AUTH_NAME",
         "HTTP_AUTH_PWD",
         "HTTP_CODE_STATUS_UPDATE",
         "HTTP_COOKIE",
+        "HTTP_FREQ_LIMITS",
         "HTTP_HEADERS",
+        "HTTP_PROXY_HOST",
+        "HTTP_PROXY_PORT",
         "HTTP_REDIRECTS_MAX",
         "INCREMENTAL_CRAWLING",
+        "MIME_TYPE_STORE_ON_DISK",
         "MODES_FLAG",
         "PDATE_DAY_MONTH_ORDER",
         "PDATE_SOURCES_MASK",
@@ -46,36 +75,45 @@ SUPPORTED: Final = frozenset(
         "RECRAWL_PERIOD_MIN",
         "RECRAWL_PERIOD_MODE",
         "RECRAWL_PERIOD_STEP",
+        "RECRAWL_URL_AGE_EXPRESSION",
+        "RECRAWL_URL_UPDATE",
+        "RECRAWL_URL_UPDATE_CDATE",
+        "RECRAWL_URL_UPDATE_STATUS",
+        "RECRAWL_URL_UPDATE_TCDATE",
+        "RECRAWL_URL_UPDATE_UDATE",
         "RECRAWL_WHERE",
+        "REFERER_SELF_URL",
         "SCRAPER_METRICS",
         "STATS_FREQ_ENABLED",
         "STATS_LOG_ENABLED",
+        "STORE_COOKIES",
         "STORE_HTTP_HEADERS",
         "STORE_HTTP_REQUEST",
         "UPDATE_NOT_INSERT_ROOT_URLS",
+        "URLS_FIELDS_INIT",
+        "URL_LIMITS",
+        "URL_NORMALIZE",
+        "URL_NORMALIZE_MASK",
+        "URL_NORMALIZE_MASK_PROCESSOR",
+        "USER_PROXY",
         "template",
     }
 )
 _NO_BROWSER: Final = "pages are fetched without a browser"
-_NOT_YET: Final = "it is not built yet"
 _ONE_WAY: Final = "the crawler does this in one way, for all sites"
+_ONE_COUNT: Final = (
+    "a counter moves with each URL, and means the same for all sites; count by a condition of your "
+    "own with URL_FETCH, or with SQL_CUSTOM"
+)
 # Known from the origin; a site that asks for one of them is told so, and not crawled differently.
 UNSUPPORTED: Final = {
-    "AUTO_REMOVE_ORDER": _NOT_YET,
-    "AUTO_REMOVE_RESOURCES": _NOT_YET,
-    "AUTO_REMOVE_WHERE": _NOT_YET,
-    "AUTO_REMOVE_WHERE_ACTIVE": _NOT_YET,
     "COLLECT_POST_DATA": "forms are never sent",
-    "COLLECT_URLS_LIMITS": "use maxURLsFromPage and filters",
-    "COLLECT_URLS_XPATH_LIST": "URLs are collected from all places of a page; use filters",
-    "CONTENT_TYPE_MAP": _ONE_WAY,
-    "COUNTER_CRIT_CLURLS": _NOT_YET,
-    "COUNTER_CRIT_CONTENTS": _NOT_YET,
-    "COUNTER_CRIT_DURLS": _NOT_YET,
-    "COUNTER_CRIT_ERRORS": _NOT_YET,
-    "COUNTER_CRIT_NURLS": _NOT_YET,
-    "COUNTER_CRIT_RESOURCES": _NOT_YET,
-    "DETECT_MODIFIED": "requests are conditional wherever a server allows it",
+    "COUNTER_CRIT_CLURLS": _ONE_COUNT,
+    "COUNTER_CRIT_CONTENTS": _ONE_COUNT,
+    "COUNTER_CRIT_DURLS": _ONE_COUNT,
+    "COUNTER_CRIT_ERRORS": _ONE_COUNT,
+    "COUNTER_CRIT_NURLS": _ONE_COUNT,
+    "COUNTER_CRIT_RESOURCES": _ONE_COUNT,
     "DYNAMIC_FETCH_ONLY_FOR_ROOT_URL": _NO_BROWSER,
     "EXTERNAL_URL": "URLs are not rewritten through other services; use URL_NORMALIZE",
     "FETCHER_MACRO": _NO_BROWSER,
@@ -84,50 +122,36 @@ UNSUPPORTED: Final = {
     "HOST_ALIVE_CHECK": "the first request to a host is its check",
     "HOST_ALIVE_CHECK_PROXY": "the first request through a proxy is its check",
     "HTML_RECOVER": "pages are always parsed as browsers do",
-    "HTTP_FREQ_LIMITS": "use requestDelay; Crawl-delay and Retry-After are kept anyway",
-    "HTTP_PROXY_HOST": _NOT_YET,
-    "HTTP_PROXY_PORT": _NOT_YET,
     "HTTP_REDIRECT_LINK": "an article's link is the URL that it was fetched from",
     "HTTP_REDIRECT_RESOLVER": "targets of redirects are discoveries like any other",
     "LINK_RESOLVE": "targets of redirects are discoveries like any other",
     "LOGGER": _ONE_WAY,
     "MEDIA_LIMITS": "media are not measured",
     "MIME_TYPE_AUTO_DETECT": "types are always detected as browsers do",
-    "MIME_TYPE_STORE_ON_DISK": "use ALLOWED_CTYPES",
     "RECRAWL_OPTIMIZE": "the catalog keeps itself in order",
-    "RECRAWL_URL_AGE_EXPRESSION": "use RECRAWL_WHERE",
-    "REFERER_SELF_URL": "no Referer is sent; use HTTP_HEADERS",
     "REPLACE": "use rules of template",
     "ROBOTS_CACHE": "robots.txt is kept for all sites by the settings of the crawler",
     "ROBOTS_COLLECT": "robots.txt is always obeyed",
     "ROBOTS_MODE": "robots.txt is always obeyed",
-    "RSS_FEEDPARSER_MODE": _ONE_WAY,
-    "RSS_FEED_ZERO_ITEM": _ONE_WAY,
+    "RSS_FEEDPARSER_MODE": "feeds of all forms are read by one reader, faults or not",
+    "RSS_FEED_ZERO_ITEM": "no description of its effect is known; an empty feed sets bit 45",
     "SCRAPER_LANG_DETECT": _ONE_WAY,
     "SOCIAL_RATE": "no other services are asked",
     "SQL_EXPRESSION_FIELDS_UPDATE_CRAWLER": "values are never run as SQL",
     "SQL_EXPRESSION_FIELDS_UPDATE_PROCESSOR": "values are never run as SQL",
-    "STORE_COOKIES": _NOT_YET,
     "TAGS_MAPPING": "use the tag names in template",
     "TAGS_TYPES": "use type in the rules of template",
     "TEMPLATE_SOURCE": "use template",
     "TIMEZONE": "dates are kept in UTC",
-    "URLS_FIELDS_INIT": _NOT_YET,
     "URLS_SCHEMA": "add the URLs with URL_NEW",
     "URL_CHAIN": "each page is a content of its own",
-    "URL_LIMITS": "use maxURLs and filters",
-    "URL_NORMALIZE": _NOT_YET,
-    "URL_NORMALIZE_MASK": _NOT_YET,
-    "URL_NORMALIZE_MASK_PROCESSOR": "use URL_NORMALIZE",
     "URL_TEMPLATE_REALTIME": "URLs are not rewritten; use URL_NORMALIZE",
     "URL_TEMPLATE_REALTIME_URLENCODE": "URLs are not rewritten; use URL_NORMALIZE",
     "URL_TEMPLATE_REGULAR": "URLs are not rewritten; use URL_NORMALIZE",
     "URL_TEMPLATE_REGULAR_URLENCODE": "URLs are not rewritten; use URL_NORMALIZE",
-    "USER_PROXY": _NOT_YET,
 }
 _UNSUPPORTED_PREFIXES: Final = {
     "HTTP_POST_FORM_": "forms are never sent",
-    "RECRAWL_URL_UPDATE": "use RECRAWL_WHERE",
     "SCRAPER_TEXT_": _ONE_WAY,
 }
 _ALL_MODES: Final = ModesFlag.CRAWLING | ModesFlag.PROCESSING | ModesFlag.RECRAWL | ModesFlag.AGING
@@ -191,8 +215,48 @@ def modes_of(text: str) -> ModesFlag:
     return ModesFlag(int(text)) & _ALL_MODES
 
 
+def _check_protocols(text: str) -> None:
+    """Refuse names of protocols that are never crawled."""
+    for name in filter(None, map(str.strip, text.lower().split(","))):
+        if name not in ("http", "https"):
+            raise ObjectError("Property", "PROTOCOLS", "http, https, or both are expected")
+
+
+_REMOVED_AT_ONCE: Final = range(100_001)
+_STATUSES_WHEN_FOUND_AGAIN: Final = frozenset({1, 4, 7})
+
 _CHECKS: Final[dict[str, Callable[[str], object]]] = {
-    "HTTP_COOKIE": parse_cookies,
-    "HTTP_HEADERS": parse_headers,
+    "AUTO_REMOVE_ORDER": order_check("AUTO_REMOVE_ORDER"),
+    "AUTO_REMOVE_RESOURCES": number_check("AUTO_REMOVE_RESOURCES", _REMOVED_AT_ONCE),
+    "AUTO_REMOVE_WHERE": condition_check("AUTO_REMOVE_WHERE"),
+    "AUTO_REMOVE_WHERE_ACTIVE": condition_check("AUTO_REMOVE_WHERE_ACTIVE"),
+    PAGE_LIMITS: partial(parse_limits, name=PAGE_LIMITS),
+    XPATH_LIST: parse_path_sets,
+    "CONTENT_HASH": check_content_hash,
+    "CONTENT_TYPE_MAP": aliases_of,
+    "DETECT_MODIFIED": parse_detection,
+    "HTTP_COOKIE": parse_cookie_rules,
+    "HTTP_FREQ_LIMITS": parse_freq_limits,
+    "HTTP_HEADERS": check_headers,
+    "HTTP_PROXY_HOST": check_proxy_host,
+    "HTTP_PROXY_PORT": check_proxy_port,
+    "MIME_TYPE_STORE_ON_DISK": check_types,
     "MODES_FLAG": modes_of,
+    "REFERER_SELF_URL": number_check("REFERER_SELF_URL", range(2)),
+    "STORE_COOKIES": number_check("STORE_COOKIES", range(2)),
+    "USER_PROXY": check_user_proxy,
+    "PROTOCOLS": _check_protocols,
+    "RECRAWL_URL_AGE_EXPRESSION": condition_check("RECRAWL_URL_AGE_EXPRESSION"),
+    "RECRAWL_URL_UPDATE": number_check("RECRAWL_URL_UPDATE", range(2)),
+    "RECRAWL_URL_UPDATE_CDATE": moment_check("RECRAWL_URL_UPDATE_CDATE"),
+    "RECRAWL_URL_UPDATE_STATUS": number_check(
+        "RECRAWL_URL_UPDATE_STATUS", _STATUSES_WHEN_FOUND_AGAIN
+    ),
+    "RECRAWL_URL_UPDATE_TCDATE": moment_check("RECRAWL_URL_UPDATE_TCDATE"),
+    "RECRAWL_URL_UPDATE_UDATE": moment_check("RECRAWL_URL_UPDATE_UDATE"),
+    FIELDS_INIT: parse_first_fields,
+    URL_LIMITS: partial(parse_limits, name=URL_LIMITS),
+    NORMALIZE: parse_rewriting,
+    NORMALIZE_MASK: parse_mask,
+    PROCESSOR_MASK: partial(parse_mask, name=PROCESSOR_MASK),
 }

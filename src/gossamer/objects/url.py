@@ -16,6 +16,7 @@ from gossamer.objects.enumerations import (
     URLType,
 )
 from gossamer.objects.extras import Attribute
+from gossamer.objects.methods import check_method
 from gossamer.objects.moments import NOW, Moment
 from gossamer.objects.record import Count, Number, Record, ShortText, SiteId, UrlText
 from gossamer.objects.selection import Criterions
@@ -90,6 +91,10 @@ class URLUpdate(Record, frozen=True, kw_only=True):
     attributes: list[Attribute] | None = None
     criterions: Criterions = field(default_factory=lambda: Criterions(limit=1))
 
+    def __post_init__(self) -> None:
+        if self.http_method is not None:
+            check_method(self.http_method)
+
 
 class URL(Record, frozen=True, kw_only=True):
     """A resource of a site, and what became of it."""
@@ -146,6 +151,9 @@ class URL(Record, frozen=True, kw_only=True):
     """Content to store at once."""
     chain_id: Number | None = None
     attributes: list[Attribute] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_method(self.http_method)
 
 
 class URLStatus(Record, frozen=True, kw_only=True):

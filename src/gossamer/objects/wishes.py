@@ -1,14 +1,29 @@
 """What the properties of a site ask of the crawler: headers, times, types. Pure."""
 
 import contextlib
+import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta, Struct
 
 from gossamer.objects.enumerations import CrawlStatus
-from gossamer.objects.headers import next_values, parse_cookies, parse_headers
+from gossamer.objects.file_references import FILE_PREFIX, ReadFile, file_name, no_files
+from gossamer.objects.headers import (
+    Headers,
+    next_values,
+    parse_cookie_rules,
+    parse_header_file,
+    parse_headers,
+)
 from gossamer.objects.problems import ObjectError
+
+_SECRET: Final = frozenset({"authorization", "cookie"})
+_TYPE: Final = re.compile(r"[0-9a-z!#$&^_.+-]{1,63}/[0-9a-z!#$&^_.+-]{1,63}")
+_Aliases = Annotated[dict[str, str], Meta(max_length=1_000)]
 
 
 def number_of(properties: Mapping[str, str], name: str, default: int) -> int:
@@ -17,25 +32,64 @@ def number_of(properties: Mapping[str, str], name: str, default: int) -> int:
     return int(text) if text.isdecimal() and len(text) < 6 else default
 
 
+class Occasion(Struct, frozen=True):
+    """What a request is made for."""
+
+    url: str
+    redirected: bool = False
+    """A redirect led to it."""
+    elsewhere: bool = False
+    """It goes to another host than the URL that was wanted."""
+    is_hurried: bool = False
+    """There is no time for patterns: what only goes to some URLs is not sent."""
+
+
 def headers_of(
-    properties: Mapping[str, str], uses: dict[tuple[str, str], int]
+    properties: Mapping[str, str],
+    uses: dict[tuple[str, str], int],
+    occasion: Occasion,
+    read_file: ReadFile = no_files,
 ) -> tuple[tuple[str, str], ...]:
     """Return the request headers of a site: HTTP_HEADERS, HTTP_COOKIE and its log-in.
 
-    Of several values each is used in turn. What cannot be read was refused when it was set.
+    Of several values each is used in turn. What cannot be read was refused when it was set. What is
+    secret does not follow a redirect to another host.
     """
     headers: dict[str, str] = {}
     with contextlib.suppress(ObjectError):
-        headers = dict(next_values(parse_headers(properties.get("HTTP_HEADERS", "")), uses))
+        headers = dict(next_values(_named_headers(properties, read_file), uses))
+    cookies: dict[str, str] = {}
     with contextlib.suppress(ObjectError):
-        cookies = parse_cookies(properties.get("HTTP_COOKIE", ""))
-        if cookies:
-            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
+        for rule in parse_cookie_rules(properties.get("HTTP_COOKIE", "")):
+            if occasion.is_hurried and not rule.is_for_all:
+                continue
+            if rule.is_for(
+                occasion.url, redirected=occasion.redirected, elsewhere=occasion.elsewhere
+            ):
+                cookies.update(rule.cookies)
     name = properties.get("HTTP_AUTH_NAME", "")
     if name:
         pair = f"{name}:{properties.get('HTTP_AUTH_PWD', '')}"
         headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    if occasion.elsewhere:
+        headers = {key: value for key, value in headers.items() if key.lower() not in _SECRET}
+    if cookies:
+        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    if is_set(properties, "REFERER_SELF_URL"):
+        headers["Referer"] = occasion.url
     return tuple(headers.items())
+
+
+def _named_headers(properties: Mapping[str, str], read_file: ReadFile) -> Headers:
+    text = properties.get("HTTP_HEADERS", "")
+    if text.strip().startswith(FILE_PREFIX):
+        return parse_header_file(read_file(file_name("HTTP_HEADERS", text)))
+    return parse_headers(text)
+
+
+def is_set(properties: Mapping[str, str], name: str) -> bool:
+    """Whether a switch is there and is not 0."""
+    return properties.get(name, "").strip() not in ("", "0")
 
 
 def milliseconds_of(text: str) -> int:
@@ -49,8 +103,50 @@ def milliseconds_of(text: str) -> int:
 
 def is_allowed(content_type: str, properties: Mapping[str, str]) -> bool:
     """Whether a site wants documents of this type (ALLOWED_CTYPES); without a list all are."""
-    allowed = [each.strip().lower() for each in properties.get("ALLOWED_CTYPES", "").split(",")]
-    return not any(allowed) or content_type in allowed or "*" in allowed
+    return is_among(content_type, types_of(properties.get("ALLOWED_CTYPES", "")))
+
+
+def types_of(text: str) -> tuple[str, ...]:
+    """Return a list of content types; empty if it is for all of them."""
+    types = [each.strip().lower() for each in text.split(",") if each.strip()]
+    return () if "*" in types else tuple(types)
+
+
+def check_types(text: str) -> None:
+    """Raise an ObjectError unless a value of MIME_TYPE_STORE_ON_DISK is a list of types, or `*`."""
+    if not all(map(_TYPE.fullmatch, types_of(text))):
+        raise ObjectError(
+            "Property", "MIME_TYPE_STORE_ON_DISK", "content types or * are expected, with commas"
+        )
+
+
+def is_among(content_type: str, types: Sequence[str]) -> bool:
+    """Whether a content type is in a list; an empty list has all."""
+    return not types or content_type in types
+
+
+@lru_cache(maxsize=1_024)
+def aliases_of(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the content types of CONTENT_TYPE_MAP, each with the one that is meant by it."""
+    kind = "CONTENT_TYPE_MAP"
+    if not text.strip():
+        return ()
+    try:
+        aliases = msgspec.json.decode(text, type=_Aliases)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise ObjectError("Property", kind, "a JSON map of types to types is expected") from None
+    pairs = tuple((key.strip().lower(), value.strip().lower()) for key, value in aliases.items())
+    if not all(_TYPE.fullmatch(each) for pair in pairs for each in pair):
+        raise ObjectError("Property", kind, "content types such as text/html are expected")
+    return pairs
+
+
+def meant_type(content_type: str, aliases: Sequence[tuple[str, str]]) -> str:
+    """Return the content type that is meant by one."""
+    for alias, meant in aliases:
+        if alias == content_type:
+            return meant
+    return content_type
 
 
 def status_after(code: int, properties: Mapping[str, str]) -> int:

@@ -56,14 +56,15 @@ _FEED_HOSTS: Final = ("feeds.", "feed.", "rss.")
 _COMMENTS: Final = re.compile(r"comments?\b", re.IGNORECASE)
 
 
-def feed_links(body: bytes, charset: str, url: str) -> list[str]:
+def feed_links(body: bytes, charset: str, url: str) -> tuple[list[str], int]:
     """Return the URLs on a page that may be feeds: those it declares, then those it links to.
 
-    Feeds of comments, which have no stories, come last.
+    And how many of the first it declares. Feeds of comments, which have no stories, come last and
+    do not count.
     """
     tree = _tree(body, charset)
     if tree is None:
-        return []
+        return [], 0
     joiner = Joiner(cache_bytes=1 << 20)
     base = next(filter(None, (text_of(each, "href") for each in tree.select("base"))), "")
     base = (joiner.join(url, base) if base else None) or url
@@ -72,12 +73,14 @@ def feed_links(body: bytes, charset: str, url: str) -> list[str]:
     for element in tree.select("link[rel~=alternate i][href]")[:_MAX_ANCHORS]:
         if _is_declared(element):
             _add(found, joiner.join(base, text_of(element, "href")))
+    found.pop(url, None)
+    declared = sum(not _COMMENTS.search(target) for target in found)
     for element in tree.select("a[href]")[:_MAX_ANCHORS]:
         target = joiner.join(base, text_of(element, "href"))
         if target is not None and _may_be_feed(target, element, own):
             _add(found, target)
     found.pop(url, None)
-    return sorted(found, key=lambda target: _COMMENTS.search(target) is not None)
+    return sorted(found, key=lambda target: _COMMENTS.search(target) is not None), declared
 
 
 def _tree(body: bytes, charset: str) -> Tree | None:

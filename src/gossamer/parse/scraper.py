@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.objects.error_mask import ErrorBit
+from gossamer.objects.processors import PAGE_TYPES
 from gossamer.parse.article import Hints, extract
 from gossamer.parse.scraper_dates import (
     FEED_DATE_HEADER,
@@ -127,7 +128,12 @@ def _process(job: Job, problems: Problems) -> _Found:
         contents, links = read_contents(job.body, job.content_type, job.charset, job.url, problems)
         return _Found("feed", contents, links)
     if name == "RSS":
-        links = read_links(job.body, job.content_type, job.charset, job.url, problems)
+        noted = Problems()
+        links = read_links(job.body, job.content_type, job.charset, job.url, noted)
+        if not links and job.content_type.partition(";")[0].strip().lower() in PAGE_TYPES:
+            # An entry of the feed, which was fetched: a page like others.
+            return _scraped(job, problems, compete=False)
+        problems.take(noted)
         return _Found("rss", [], links)
     return _scraped(job, problems, compete=name == "metric_based")
 

@@ -9,6 +9,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
+from gossamer.objects.content_hash import HashOrder
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.parse.feed_text import text_in
 from gossamer.parse.scraper_records import Metrics, Problems
@@ -32,11 +33,6 @@ class Thresholds(Struct, frozen=True):
     words: int = 100
     sentences: int = 5
     readability: float = 1.0
-
-
-class _HashOrder(Struct, frozen=True):
-    tags: list[str] | str = ""
-    algorithm: int = 1
 
 
 def thresholds_of(properties: Mapping[str, str], problems: Problems) -> Thresholds:
@@ -76,7 +72,7 @@ def content_hash(
     if not text or not content:
         return ""
     try:
-        order = msgspec.json.decode(text, type=_HashOrder, strict=False)
+        order = msgspec.json.decode(text, type=HashOrder, strict=False)
     except (msgspec.MsgspecError, RecursionError) as error:
         problems.add(ErrorBit.SCRAPER, f"CONTENT_HASH: {error}")
         return ""
@@ -90,6 +86,17 @@ def content_hash(
     tags = [tag.strip() for tag in listed if tag.strip()] or sorted(content)
     values = [content[tag] for tag in tags if tag in content]
     return algorithm("\n".join(values)) if values else ""
+
+
+def deletes_duplicates(properties: Mapping[str, str]) -> bool:
+    """Whether CONTENT_HASH asks that URLs of equal contents are deleted but for the first."""
+    try:
+        order = msgspec.json.decode(
+            properties.get("CONTENT_HASH", ""), type=HashOrder, strict=False
+        )
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+    return order.deletes
 
 
 def _md5(text: str) -> str:

@@ -100,6 +100,13 @@ class Problems:
         if len(self._messages) < 32:
             self._messages.setdefault(message[:300])
 
+    def take(self, other: "Problems") -> None:
+        """Note what another has gathered."""
+        self.mask |= other.mask
+        for message in other.messages:
+            if len(self._messages) < 32:
+                self._messages.setdefault(message)
+
     @property
     def messages(self) -> tuple[str, ...]:
         """What was noted, in order."""

@@ -3,18 +3,16 @@
 from collections.abc import Callable
 
 from msgspec import Struct
-from turbohtml import Document as Tree
-from turbohtml import HTMLParseError, parse
+from turbohtml import HTMLParseError
 
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.parse.article import MAX_BYTES
-from gossamer.parse.flood import cut_flood
 from gossamer.parse.scraper_expression import QueryError, RegularExpressionError
 from gossamer.parse.scraper_output import write_output
 from gossamer.parse.scraper_records import Job, Problems, Tags
 from gossamer.parse.scraper_template import Rule, Template, Templates
 from gossamer.parse.scraper_values import Surroundings, value_of
-from gossamer.parse.scraper_xpath import LateError, Query, shape_of
+from gossamer.parse.scraper_xpath import LateError, Query, shape_of, tree_of
 
 
 class TemplateResult(Struct, frozen=True):
@@ -35,7 +33,7 @@ def apply_templates(
     if not templates.templates:
         return TemplateResult()
     try:
-        tree = _tree(job.body[:MAX_BYTES], job.charset)
+        tree = tree_of(job.body[:MAX_BYTES], job.charset)
     except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
         problems.add(ErrorBit.SCRAPER, f"the page cannot be parsed as HTML: {error}")
         return TemplateResult()
@@ -61,15 +59,6 @@ def apply_templates(
         if not output:
             problems.add(ErrorBit.SCRAPER, "output_format: the output is empty or too long")
     return TemplateResult(tags, output)
-
-
-def _tree(body: bytes, charset: str) -> Tree:
-    """Parse; a charset label that the Encoding standard does not know counts as none."""
-    body = cut_flood(body, charset)[0]
-    try:
-        return parse(body, positions=False, encoding=charset or None)
-    except LookupError:
-        return parse(body, positions=False)
 
 
 def _merit(tags: Tags, select: str, measure: Callable[[Tags], float] | None) -> float:

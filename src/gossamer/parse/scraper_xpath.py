@@ -13,8 +13,9 @@ from itertools import islice
 from typing import Final, cast
 
 from turbohtml import Document as Tree
-from turbohtml import Element, Node, XPath
+from turbohtml import Element, Node, XPath, parse
 
+from gossamer.parse.flood import cut_flood
 from gossamer.parse.scraper_css import selector_price
 from gossamer.parse.scraper_expression import (
     Plan,
@@ -144,6 +145,15 @@ def attribute_of(element: Element, name: str) -> str:
     """Return the value of an attribute as text, "" if there is none."""
     value = element.attrs.get(name)
     return " ".join(value) if isinstance(value, list) else value or ""
+
+
+def tree_of(body: bytes, charset: str) -> Tree:
+    """Parse; a charset label that the Encoding standard does not know counts as none."""
+    body = cut_flood(body, charset)[0]
+    try:
+        return parse(body, positions=False, encoding=charset or None)
+    except LookupError:
+        return parse(body, positions=False)
 
 
 def shape_of(tree: Tree, characters: int) -> Shape:

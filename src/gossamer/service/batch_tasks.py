@@ -6,6 +6,7 @@ answered while a batch runs, and a slow process delays the others of its kind on
 """
 
 from collections import deque
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -29,6 +30,8 @@ from gossamer.service.schedule import Schedule
 from gossamer.service.threaded import EventKind, Order, OrderKind, Place, ThreadedObject
 from gossamer.service.transport import Frames, Kind, TransportItem, inproc
 from gossamer.service.variables import Seconds
+
+_MOST_TOLD: Final = 10_000
 
 
 class Waiting(Struct, frozen=True):
@@ -66,6 +69,8 @@ class BatchTasksManager(ThreadedObject):
         self._waiting: deque[Waiting] = deque()
         self._free: deque[bytes] = deque()
         self._busy: dict[bytes, Waiting] = {}
+        self._told: dict[str, None] = {}
+        """Complaints that are in the journal, the oldest first."""
 
     def prepare(self) -> None:
         """Start the runners."""
@@ -188,7 +193,18 @@ class BatchTasksManager(ThreadedObject):
         if ran.fault:
             self.count("periodic_faults")
             self.journal.warning(f"{ran.name} failed: {ran.fault}")
+        for complaint in ran.complaints:
+            self._complain(f"{ran.name}: {complaint}")
         self.journal.debug(f"{ran.name} took {ran.seconds:.3f} s")
+
+    def _complain(self, text: str) -> None:
+        """Write a complaint to the journal, unless it is there: it comes with every run."""
+        if text not in self._told:
+            self.journal.warning(text)
+        self._told.pop(text, None)
+        self._told[text] = None
+        while len(self._told) > _MOST_TOLD:
+            del self._told[next(iter(self._told))]
 
     def _on_death(self, name: str, text: str) -> None:
         """Start a runner again, once; a second death is more than this class can bear."""

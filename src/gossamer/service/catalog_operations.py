@@ -47,6 +47,7 @@ from gossamer.objects.url import (
     URLStatus,
 )
 from gossamer.service.opened_contents import open_contents
+from gossamer.service.propagation_desk import HostDesk
 from gossamer.service.settings import ServiceSettings
 from gossamer.service.url_contents import UrlContents, handed_over
 from gossamer.store.contents import Contents
@@ -117,6 +118,7 @@ class CatalogOperations:
             Operation.PROXY_DELETE: self._changed(service_proxies.delete_proxies),
             Operation.PROXY_STATUS: self._looked(service_proxies.proxy_status),
             Operation.PROXY_FIND: self._looked(service_proxies.find_proxies),
+            **(HostDesk(catalog, settings).operations if settings.peers.hosts else {}),
         }
 
     def close(self) -> None:
@@ -206,6 +208,7 @@ class CatalogOperations:
         handed = [None if url.url_put is None else handed_over(url.url_put, now) for url in urls]
         for site_id in service_urls.sites_to_make(database, urls):
             self._make_room(site_id, now)
+        places: Sequence[tuple[str, str] | None] = ()
         if any(handed):
             # Before the URLs are known: a content that nobody can ask for yet does no harm.
             places = service_urls.destinations(database, urls)
@@ -213,6 +216,10 @@ class CatalogOperations:
                 if place is not None and content is not None:
                     self._url_contents.take(*place, content, url.url)
         statuses = service_urls.new_urls(self._catalog, urls, now)
+        for place, content, status in zip(places, handed, statuses, strict=bool(places)):
+            if place is not None and content is not None and status is ItemStatus.FAILED:
+                # The site had no room for the URL, so that nobody would ever remove its content.
+                self._contents.delete(*place)
         return GeneralResponse(statuses=[int(status) for status in statuses])
 
     def _url_status(self, requests: Sequence[URLStatus], _: float) -> list[URL]:

@@ -142,7 +142,7 @@ class ClientInterfaceService(ThreadedObject):
 
     def _body(self, frames: Frames, envelope: Frames) -> bytes:
         if len(frames) != len(envelope) + 1:
-            raise RefusedError(Problem.MALFORMED, f"{len(frames) - 1} frames; one is expected")
+            raise RefusedError(Problem.MALFORMED, "several frames; one is expected")
         server = self.settings.server
         check_size(frames[-1], server.max_message_bytes, server.max_json_depth)
         return frames[-1]

@@ -11,6 +11,9 @@ _PROCESS: Final = (
     "total queue fault filled urls urls_fault url_fetch url_fetch_cancelled delete_fault fault_ttl "
     "check_fault cancelled time_avg items_avg"
 )
+_PROPAGATION: Final = (
+    "claims refused passed_over handed settled expired news news_fault news_lost news_queue"
+)
 _TASKS: Final = "canceled total error fault delete_fault check_fault"
 
 NAMES: Final = (
@@ -22,6 +25,7 @@ NAMES: Final = (
     "recrawl_sites_queue",
     *(f"purge_batches_{word}" for word in _TASKS.split()),
     *(f"age_batches_{word}" for word in _TASKS.split()),
+    *(f"propagation_{word}" for word in _PROPAGATION.split()),
     "common_operations_cnt",
     "periodic_runs",
     "periodic_faults",

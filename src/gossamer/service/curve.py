@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from gossamer.errors import ConfigError, InputError
-from gossamer.service.settings import ClientSettings, ServiceSettings
+from gossamer.service.settings import ClientSettings, PeerSettings, ServiceSettings
 from gossamer.service.transport import CurveKeys, Frames
 from gossamer.service.zeromq import auth, z85, zmq
 
@@ -48,7 +48,7 @@ def load_server_keys(settings: ServiceSettings) -> ServerKeys | None:
     )
 
 
-def load_client_keys(settings: ClientSettings, folder: Path) -> ClientKeys | None:
+def load_client_keys(settings: ClientSettings | PeerSettings, folder: Path) -> ClientKeys | None:
     """Return the keys that the settings name; None if they name none."""
     if not settings.curve_secret_key_file:
         return None

@@ -19,6 +19,7 @@ from gossamer.crawl.progress import Progress
 from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stops
 from gossamer.crawl.workspace import Workspace
+from gossamer.service.request_files import FOLDER, RequestFiles
 from gossamer.service.verdict import service_verdict
 from gossamer.store.repair import repair
 
@@ -48,6 +49,7 @@ def run_engine(
         locked(workspace, clock, "service"),
         ServiceCatalog.open(workspace.catalog, settings.catalog, shared=True) as catalog,
     ):
+        catalog.use_files(RequestFiles(directory / FOLDER))
         recovery = catalog.begin_run(clock.time())
         repair(workspace.archive, catalog.known_good())
         ground = Ground(workspace, catalog, recovery, (), settings, stops, clock)

@@ -19,7 +19,11 @@ def engine_settings_of(settings: ServiceSettings, *, allow_private: bool = False
             "url": {"allow_private": allow_private or fetch.allow_private},
             # Each URL has a delay of its own (S3.55).
             "urlserver": {"host_per_second": 0.0},
-            "spider": {"headers": _headers(settings)},
+            "spider": {
+                "headers": _headers(settings),
+                "proxies": fetch.proxies,
+                "proxy_by_name": fetch.proxy_by_name,
+            },
             "store": {} if in_archive else {"keep": False, "raw_folder": str(settings.raw_dir)},
         },
     )

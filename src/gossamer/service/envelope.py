@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from gossamer.objects.enumerations import Operation
+from gossamer.objects.enumerations import HOST_OPERATIONS, Operation
 from gossamer.service.names import OTHER_NAMES
 from gossamer.wording import shortened
 
@@ -163,7 +163,9 @@ def operation_of(code: int | str) -> Operation:
             return Operation(code)
         return OTHER_NAMES.get(code) or Operation[code]
     except (ValueError, KeyError):
-        first, last = min(Operation), max(Operation)
+        # Of hosts among themselves no client needs to know.
+        allowed = set(Operation) - HOST_OPERATIONS
+        first, last = min(allowed), max(allowed)
         raise RefusedError(
             Problem.UNKNOWN_OPERATION,
             f"{code}; allowed are {first.value} ({first.name}) to {last.value} ({last.name})",

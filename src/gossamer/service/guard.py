@@ -78,16 +78,21 @@ def trouble(before: Reading, after: Reading, settings: GuardSettings) -> str:
     """Return what there is too much or too little of; shares are those between two readings."""
     if after.free_bytes is not None and after.free_bytes < settings.min_free_bytes:
         return f"{after.free_bytes} bytes of memory are free"
-    ticks = after.ticks - before.ticks
-    if ticks <= 0:
-        return ""
-    waiting = 100.0 * (after.io_ticks - before.io_ticks) / ticks
+    busy, waiting = shares(before, after)
     if waiting > settings.max_io_wait_percent:
         return f"{waiting:.0f} % of the time is spent waiting for disks"
-    busy = 100.0 - 100.0 * (after.idle_ticks - before.idle_ticks) / ticks
     if busy > settings.max_cpu_percent:
         return f"processors are busy {busy:.0f} % of the time"
     return ""
+
+
+def shares(before: Reading, after: Reading) -> tuple[float, float]:
+    """Return which percentage of the time processors were busy, and waited for disks."""
+    ticks = after.ticks - before.ticks
+    if ticks <= 0:
+        return 0.0, 0.0
+    waiting = 100.0 * (after.io_ticks - before.io_ticks) / ticks
+    return 100.0 - 100.0 * (after.idle_ticks - before.idle_ticks) / ticks, waiting
 
 
 def machine_reading(proc: Path = _PROC) -> Reading:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from gossamer.config.schema import Key, keys_of
 from gossamer.daemons.endpoints import is_loopback, parse_endpoint
 from gossamer.errors import ConfigError, InputError
-from gossamer.service.settings import THREAD_CLASSES, ServiceSettings
+from gossamer.service.settings import THREAD_CLASSES, PeerSettings, ServiceSettings
 
 SYSTEM_FOLDER: Final = Path("/etc")
 _MAX_BYTES: Final = 1 << 20
@@ -156,6 +156,7 @@ def _check(settings: ServiceSettings) -> None:
         raise ConfigError(
             "[Server] curve_secret_key_file and curve_clients_dir belong together; set both or none"
         )
+    _check_peers(settings.peers)
     client = settings.client
     if bool(client.curve_secret_key_file) != bool(client.curve_server_key_file):
         raise ConfigError(
@@ -170,6 +171,27 @@ def _check(settings: ServiceSettings) -> None:
                 raise ConfigError(f"[Client] {name} = {value} is not allowed: {error}") from error
     if not client.hosts:
         raise ConfigError("[Client] hosts is empty; expected: at least one HOST:PORT")
+
+
+def _check_peers(peers: PeerSettings) -> None:
+    """Raise ConfigError for hosts that cannot crawl together."""
+    try:
+        hosts = [str(parse_endpoint(host)) for host in peers.hosts]
+    except InputError as error:
+        raise ConfigError(f"[Peers] hosts is not allowed: {error}") from error
+    if not hosts:
+        return
+    if len(hosts) < 2 or len(set(hosts)) < len(hosts):
+        raise ConfigError("[Peers] hosts is not allowed; expected: at least two, each once")
+    if peers.own_host not in hosts:
+        raise ConfigError(
+            f"[Peers] self = {peers.own_host} is not allowed; expected: one of {', '.join(hosts)}"
+        )
+    if bool(peers.curve_secret_key_file) != bool(peers.curve_server_key_file):
+        raise ConfigError(
+            "[Peers] curve_secret_key_file and curve_server_key_file belong together; "
+            "set both or none"
+        )
 
 
 def sample() -> str:

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from gossamer.errors import GossamerError
 from gossamer.objects.coding import decode, encode
-from gossamer.objects.enumerations import Operation, ResponseItemError
+from gossamer.objects.enumerations import HOST_OPERATIONS, Operation, ResponseItemError
 from gossamer.objects.extras import CustomRequest
 from gossamer.objects.problems import ObjectError
 from gossamer.service.envelope import Ask, Done, Problem, RefusedError, Task, Told
@@ -95,6 +95,10 @@ class OperationsThread(ThreadedObject):
         if not self.serves(operation):
             raise RefusedError(
                 Problem.UNKNOWN_OPERATION, f"{self.name} does not serve {operation.name}"
+            )
+        if operation in HOST_OPERATIONS and not self.settings.peers.hosts:
+            raise RefusedError(
+                Problem.NOT_ALLOWED, f"{operation.name}: this host crawls alone; see [Peers] hosts"
             )
         if operation is Operation.SQL_CUSTOM and not self.settings.sql.sql_custom:
             raise RefusedError(

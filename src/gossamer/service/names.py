@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from gossamer.objects.enumerations import Operation
+from gossamer.objects.enumerations import HOST_OPERATIONS, Operation
 
-# The operations for which no object was ever defined.
-_UNUSED: Final = {Operation.RESOURCE_FETCH, Operation.RESOURCE_DELETE}
+# The operations for which no object was ever defined, and those of hosts among themselves.
+_UNUSED: Final = {Operation.RESOURCE_FETCH, Operation.RESOURCE_DELETE, *HOST_OPERATIONS}
 
 OTHER_NAMES: Final = {
     "F_RECALC": Operation.FIELD_RECALCULATE,

@@ -5,7 +5,7 @@ Each thread calls the function itself and keeps what it got, so nothing is share
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -27,6 +27,20 @@ class Operations(Protocol):
         ...
 
 
+@runtime_checkable
+class Patient(Protocol):
+    """Operations that somebody else carries out, who may take longer than anybody waits."""
+
+    def unanswered(self, operation: Operation) -> int:
+        """Return how many of a kind were asked for and are still going on."""
+        ...
+
+
+def unanswered(operations: Operations, operation: Operation) -> int:
+    """Return how many operations of a kind go on behind; none where each is waited for."""
+    return operations.unanswered(operation) if isinstance(operations, Patient) else 0
+
+
 class Periodic(Struct, frozen=True):
     """Something that is done again and again."""
 
@@ -37,6 +51,8 @@ class Periodic(Struct, frozen=True):
     """Takes the time (seconds since 1970), returns counters; see counters.py."""
     close: Callable[[], None] = lambda: None
     """Called once, at the end, in the thread that ran it."""
+    complaints: Callable[[], Sequence[str]] = tuple
+    """Returns what was wrong in the last run, for people: each is told them once."""
 
 
 OpenOperations = Callable[[ServiceSettings], Operations]

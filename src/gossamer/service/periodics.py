@@ -11,7 +11,9 @@ from gossamer.service.engine_process import EngineProcess
 from gossamer.service.engine_settings import engine_settings_of
 from gossamer.service.guard import Guard, Word
 from gossamer.service.operations import Operations, Periodic
+from gossamer.service.peers import Peers
 from gossamer.service.processing_task import processing_periodic
+from gossamer.service.propagation import Propagation
 from gossamer.service.recrawling import beside_crawling
 from gossamer.service.settings import ServiceSettings
 
@@ -29,6 +31,9 @@ class Crawling:
         workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._catalog = ServiceCatalog.open(workspace.catalog, engine.catalog, shared=True)
         self._engine = EngineProcess(workspace.directory, engine)
+        self._together = (
+            Propagation(settings, self._catalog, Peers(settings)) if settings.peers.hosts else None
+        )
 
     def close(self) -> None:
         """End the engine, and let go of the catalog."""
@@ -40,6 +45,8 @@ class Crawling:
         self._engine.tend()
         if self._guard.ask(now) is not Word.GO:
             return {"batches_crawl_url_fetch_cancelled": 1}
+        if self._together is not None:
+            return self._together.crawl(now)
         crawling = self._settings.crawling
         batch_id, items = self._catalog.make_batch(
             CrawlerType.NORMAL,
@@ -47,6 +54,9 @@ class Crawling:
             now,
             crawling.batch_kill_seconds,
             crawling.max_batches,
+            ttl=crawling.task_ttl_seconds,
+            max_iterations=crawling.max_iterations,
+            grace=max(0.0, crawling.batch_kill_seconds - crawling.batch_seconds),
         )
         return {
             "batches_crawl_url_fetch": 1,
@@ -57,13 +67,19 @@ class Crawling:
 
     def check(self, now: float) -> Mapping[str, float]:
         """Give up batches whose time is over; forget old ones."""
-        self._engine.tend()
+        # First, so that an engine that starts does not begin with what another host has by now.
         expired = self._catalog.expire_batches(now)
+        self._engine.tend()
         self._catalog.forget_batches(now - _DAY)
         return {
             "batches_crawl_fault_ttl": len(expired),
             "batches_crawl_queue": self._catalog.open_batches(CrawlerType.NORMAL),
+            **({} if self._together is None else self._together.check(now)),
         }
+
+    def complaints(self) -> Sequence[str]:
+        """Return what other hosts gave cause to complain of."""
+        return [] if self._together is None else self._together.take_complaints()
 
     def give_back(self, now: float) -> Mapping[str, float]:
         """Have stuck URLs crawled again."""
@@ -80,8 +96,19 @@ def open_periodics(settings: ServiceSettings, operations: Operations) -> Sequenc
     closing.callback(crawling.close)
     periods = settings.crawling
     return [
-        Periodic("CRAWL", periods.period_seconds, crawling.crawl, closing.close),
-        Periodic("BATCHES", periods.check_period_seconds, crawling.check),
+        Periodic(
+            "CRAWL",
+            periods.period_seconds,
+            crawling.crawl,
+            closing.close,
+            complaints=crawling.complaints,
+        ),
+        Periodic(
+            "BATCHES",
+            periods.check_period_seconds,
+            crawling.check,
+            complaints=crawling.complaints,
+        ),
         Periodic("RETURN", settings.returning.period_seconds, crawling.give_back),
         processing_periodic(settings, operations, closing, guard=guard),
         *beside_crawling(settings, operations, closing, guard=guard),

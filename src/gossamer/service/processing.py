@@ -17,12 +17,14 @@ from gossamer.catalog.processing import (
     Outcome,
     begin_processing,
     finish_processing,
+    has_twin,
     refuse_url,
     release_url,
     suspend_site,
 )
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.catalog.service_fetch import with_attributes
+from gossamer.catalog.service_removal import delete_urls
 from gossamer.catalog.service_sites import site_status
 from gossamer.catalog.service_urls import url_status
 from gossamer.clock import Clock, SystemClock
@@ -30,29 +32,38 @@ from gossamer.errors import GossamerError, StoreError
 from gossamer.objects.batch import Batch, BatchItem
 from gossamer.objects.enumerations import (
     CrawlStatus,
-    FilterStage,
+    DelayedType,
+    DeleteReason,
     SiteState,
     URLKey,
     URLType,
 )
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.objects.extras import Attribute
-from gossamer.objects.filters import passes
+from gossamer.objects.item_wishes import Wishes, site_for, wishes_of
 from gossamer.objects.moments import iso_moment
 from gossamer.objects.normal import url_md5
 from gossamer.objects.problems import ObjectError
 from gossamer.objects.site import Site, SiteStatus
-from gossamer.objects.url import URL, URLStatus
+from gossamer.objects.url import URL, URLDelete, URLStatus
 from gossamer.parse.scraper import is_processable
 from gossamer.parse.scraper_dates import read_date
-from gossamer.parse.scraper_output import Processed as Kept
+from gossamer.parse.scraper_measure import deletes_duplicates
 from gossamer.parse.scraper_records import FeedLink, Scraped, tags_mask_of
+from gossamer.service.processing_filters import (
+    stopped_after,
+    stopped_before,
+    wanted_links,
+    with_first_fields,
+)
+from gossamer.service.processing_pace import Pace, in_turns
 from gossamer.service.scrape_process import Failed, Page
 from gossamer.store.contents import Contents, RawContent
 
 FEED_HEADER_PREFIX: Final = "X-"
 """What a feed says about a URL travels as attributes of these names (X-feed_url and so on)."""
 _MAX_HEAD: Final = 1 << 18
+_PATIENCE_SECONDS: Final = 3_600.0
 _LEFT_OUT: Final = frozenset(("urls",))
 _CRAWLED: Final = range(CrawlStatus.CRAWLED, CrawlStatus.PROCESSED + 1)
 _STORES: Final = frozenset(("template", "regular", "feed", "rss", "store"))
@@ -66,6 +77,14 @@ class RawReader(Protocol):
     def __call__(self, url: URL) -> RawContent | None:
         """Return the newest version, None if there is none."""
         ...
+
+
+class Kept(Struct, frozen=True):
+    """The processed content of a URL as it is stored: the default, and what modules add."""
+
+    default: object = None
+    internal: list[object] = field(default_factory=list)
+    custom: list[object] = field(default_factory=list)
 
 
 class Processed(Struct):
@@ -89,12 +108,15 @@ class Processor:
         *,
         read_raw: RawReader | None = None,
         clock: Clock | None = None,
+        patience_seconds: float = _PATIENCE_SECONDS,
     ) -> None:
+        """`patience_seconds`: the time of a batch that may be spent on waiting for sites."""
         self._catalog = catalog
         self._contents = contents
         self._scrape = scrape
         self._read_raw = read_raw or self._newest
         self._clock = clock or SystemClock()
+        self._pace = Pace(self._clock, patience_seconds)
 
     def process_batch(self, batch: Batch) -> Processed:
         """Process a batch; its items come back with their URLs as they stand then.
@@ -102,34 +124,43 @@ class Processor:
         What cannot be read or written raises; what is not processed then is released before.
         """
         done = Processed(batch)
-        items: list[BatchItem] = []
+        items = dict(enumerate(batch.items))
+        left = dict(in_turns(batch.items))
         mask = batch.error_mask
+        self._pace.begin_batch()
         try:
-            for item in batch.items:
+            for place in list(left):
+                item = items[place]
                 mask |= self._item(item, done)
-                items.append(replace(item, url_obj=self._url(item) or item.url_obj))
+                items[place] = replace(item, url_obj=self._url(item) or item.url_obj)
+                del left[place]
         except GossamerError:
             with contextlib.suppress(GossamerError):
-                for item in batch.items[len(items) :]:
+                for item in left.values():
                     release_url(self._catalog, item.site_id, item.url_id, self._clock.time())
             raise
-        done.batch = replace(batch, items=items, error_mask=mask)
+        done.batch = replace(batch, items=list(items.values()), error_mask=mask)
         return done
 
     def _item(self, item: BatchItem, done: Processed) -> int:
         """Process an item (S3.97-S3.102); return the bits of its error mask that were set."""
-        site = site_status(
+        known = site_status(
             self._catalog.database, SiteStatus(id=item.site_id, exclude_list=list(_LEFT_OUT))
         )
+        wishes = wishes_of(item)
+        site = site_for(known, wishes)
         url = self._url(item)
-        if url is None or url.status not in _CRAWLED:
+        if url is None or url.status not in _CRAWLED or url.type is URLType.FETCHED:
+            # An entry of a feed is its own content.
             done.skipped += 1
             return 0
         if site.state is not SiteState.ACTIVE:
             return self._skip(url, done)
         bit = limit_bit(site)
         if bit is not None:
-            suspend_site(self._catalog, url.site_id, bit, self._clock.time())
+            if limit_bit(known) is not None:
+                # A limit that an item brings along is no reason to suspend its site.
+                suspend_site(self._catalog, url.site_id, bit, self._clock.time())
             return self._skip(url, done) | 1 << bit
         properties = properties_for(site, item)
         if not is_processable(url.content_type, properties):
@@ -137,10 +168,18 @@ class Processor:
             refuse_url(self._catalog, url.site_id, url.url_md5, mask, self._clock.time())
             done.failed += 1
             return mask
+        mask = stopped_before(site, url, properties)
+        if mask:
+            refuse_url(self._catalog, url.site_id, url.url_md5, mask, self._clock.time())
+            done.failed += 1
+            return mask
+        if not self._pace.wait(url.site_id, delay_of(url, wishes)):
+            return self._skip(url, done)
         if not begin_processing(self._catalog, url.site_id, url.url_md5, self._clock.time()):
             done.skipped += 1
             return 0
         mask = self._begun(site, url, properties, done)
+        self._pace.ran(url.site_id)
         if mask:
             done.failed += 1
         else:
@@ -151,18 +190,40 @@ class Processor:
         """Process a URL whose processing is on record (S3.103-S3.107)."""
         started = self._clock.monotonic()
         result, mask = self._result(site, url, properties)
+        if isinstance(result, Scraped) and not result.links:
+            best = max(result.contents, key=len, default={})
+            stopped = stopped_after(site, url, properties, best)
+            if stopped:
+                result, mask = Failed("filters stop what was made of it"), mask | stopped
         entries: list[URL] = []
         if isinstance(result, Failed):
             done.messages.append(f"{url.url}: {result.why}")
         else:
             done.messages += [f"{url.url}: {message}" for message in result.messages]
-            entries = self._keep(site, url, result)
+            entries, faults = self._keep(site, url, properties, result)
+            mask |= faults
         outcome = outcome_of(result, mask, self._clock.monotonic() - started)
         now = self._clock.time()
         if not finish_processing(self._catalog, url.site_id, url.url_md5, outcome, entries, now):
             # The URL left its site meanwhile: nobody else would ever remove what was just kept.
             self._contents.delete(url.site_id, url.url_md5)
+        elif outcome.content_url_md5 and deletes_duplicates(properties):
+            self._delete_duplicate(url, outcome.content_url_md5, now)
         return mask
+
+    def _delete_duplicate(self, url: URL, content_md5: str, now: float) -> None:
+        """Delete a URL whose content another URL of its site has; never a root URL."""
+        if url.parent_md5 and has_twin(
+            self._catalog.database, url.site_id, url.url_md5, content_md5
+        ):
+            request = URLDelete(
+                site_id=url.site_id,
+                url=url.url_md5,
+                url_type=URLKey.MD5,
+                delayed_type=DelayedType.DELAYED,
+                reason=DeleteReason.PROCESSOR_DUPLICATE,
+            )
+            delete_urls(self._catalog, [request], now)
 
     def _result(
         self, site: Site, url: URL, properties: Mapping[str, str]
@@ -178,23 +239,24 @@ class Processor:
         result = self._scrape(page_of(site, url, raw, properties))
         return result, mask_of_result(result)
 
-    def _keep(self, site: Site, url: URL, result: Scraped) -> list[URL]:
-        """Make contents durable; return the URLs of a feed's entries."""
+    def _keep(
+        self, site: Site, url: URL, properties: Mapping[str, str], result: Scraped
+    ) -> tuple[list[URL], int]:
+        """Make contents durable; return the URLs of a feed's entries, and bits of faults."""
         now = self._clock.time()
         if result.how in _STORES:
             self._contents.put_processed(url.site_id, url.url_md5, packed(result), now)
         entries = []
-        for link in result.links:
-            if not passes(link.url, site.filters, FilterStage.COLLECT_URLS):
-                continue
+        links, faults = wanted_links(site, url, properties, result)
+        for link in links:
             entry = entry_of(link, url, result)
             if entry is None:
                 continue
             if link.content >= 0:
                 content = msgspec.json.encode(Kept([result.contents[link.content]]))
                 self._contents.put_processed(url.site_id, entry.url_md5, content, now)
-            entries.append(entry)
-        return entries
+            entries.append(with_first_fields(entry, properties))
+        return entries, faults
 
     def _skip(self, url: URL, done: Processed) -> int:
         release_url(self._catalog, url.site_id, url.url_md5, self._clock.time())
@@ -224,11 +286,17 @@ def limit_bit(site: Site) -> ErrorBit | None:
     return None
 
 
+def delay_of(url: URL, wishes: Wishes) -> int:
+    """Return the milliseconds between a URL and the one of its site before it."""
+    given = wishes.site_obj.processing_delay if wishes.site_obj else None
+    return (url.processing_delay or 0) if given is None else given
+
+
 def properties_for(site: Site, item: BatchItem) -> dict[str, str]:
     """Return the properties that count for an item: the site's, the URL's, then its own."""
     values = {each.name: each.value for each in site.properties if not each.url_md5}
     values |= {each.name: each.value for each in site.properties if each.url_md5 == item.url_id}
-    return values | {name: str(value) for name, value in item.properties.items()}
+    return values | wishes_of(item).all_properties
 
 
 def page_of(site: Site, url: URL, raw: RawContent, properties: Mapping[str, str]) -> Page:

@@ -2,28 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Final
 
 from gossamer.catalog.processing import Place, places_to_process
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.clock import Clock, SystemClock
-from gossamer.config.catalog import CatalogSettings
-from gossamer.crawl.workspace import Workspace
 from gossamer.errors import GossamerError
+from gossamer.objects.batch import Batch
+from gossamer.objects.coding import decode_object, encode
 from gossamer.objects.content import URLFetch
-from gossamer.objects.enumerations import CrawlStatus, FetchAlgorithm, Operation
+from gossamer.objects.enumerations import CrawlStatus, FetchAlgorithm, Operation, URLState
 from gossamer.objects.moments import NOW
 from gossamer.objects.selection import Criterions
 from gossamer.objects.site import SiteUpdate
 from gossamer.objects.url import URL, URLUpdate
-from gossamer.service.archived_raw import RawContents
+from gossamer.service.applications import processed
+from gossamer.service.executor import Executor, InProcess, LocalProcesses
 from gossamer.service.guard import Guard, Word
-from gossamer.service.opened_contents import open_contents
+from gossamer.service.opened_processor import open_processor
 from gossamer.service.operations import Operations, Periodic
-from gossamer.service.processing import Processor, batch_of
-from gossamer.service.scrape_process import ScrapeProcess
+from gossamer.service.processing import batch_of
 from gossamer.service.settings import ServiceSettings
 
+_PATIENCE_SECONDS: Final = 10.0
+"""Of a batch, spent on waiting for sites; what has to wait longer is for the next run."""
 _ORDER: Final = "Priority DESC, Depth ASC, UDate DESC"
 
 
@@ -35,14 +38,14 @@ class Processing:
         settings: ServiceSettings,
         operations: Operations,
         catalog: ServiceCatalog,
-        processor: Processor,
+        executor: Executor,
         guard: Guard | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._settings = settings.processing
         self._operations = operations
         self._catalog = catalog
-        self._processor = processor
+        self._executor = executor
         self._guard = guard
         self._clock = clock or SystemClock()
         self._batches = 0
@@ -52,9 +55,11 @@ class Processing:
         """Of the last run: what was wrong with sites and pages."""
 
     def run(self, now: float) -> Mapping[str, float]:
-        """Process at most as many batches as the settings allow at a time."""
+        """Have as many batches processed as the settings allow at a time."""
         counters = dict.fromkeys(_COUNTERS, 0.0)
         self.complaints = []
+        started = self._clock.monotonic()
+        tasks: list[int] = []
         for _ in range(self._settings.max_batches):
             word = self._guard.ask(now) if self._guard else Word.GO
             if word is not Word.GO:
@@ -63,10 +68,13 @@ class Processing:
             urls = self._fetch(now, counters)
             if not urls:
                 break
-            self._process(urls, counters)
-        if self._batches:
+            tasks.append(self._submit(urls, counters))
+        self._executor.wait(tasks)
+        if tasks:
+            self._seconds += self._clock.monotonic() - started
             counters["batches_process_time_avg"] = self._seconds / self._batches
             counters["batches_process_items_avg"] = self._items / self._batches
+        self._take(tasks, counters)
         return counters
 
     def _fetch(self, now: float, counters: dict[str, float]) -> list[URL]:
@@ -92,22 +100,31 @@ class Processing:
                 break
         return urls
 
-    def _process(self, urls: Sequence[URL], counters: dict[str, float]) -> None:
+    def _submit(self, urls: Sequence[URL], counters: dict[str, float]) -> int:
         counters["batches_process_total"] += 1
         counters["batches_process_urls"] += len(urls)
         counters["batches_process_filled"] += len(urls) >= self._settings.batch_size
         self._batches += 1
         self._items += len(urls)
-        started = self._clock.monotonic()
-        try:
-            done = self._processor.process_batch(batch_of(urls))
-        except GossamerError:
-            counters["batches_process_fault"] += 1
-            raise
-        finally:
-            self._seconds += self._clock.monotonic() - started
-        counters["batches_process_urls_fault"] += done.failed
-        self.complaints += done.messages
+        return self._executor.submit("process", encode(batch_of(urls)), self._settings.task_seconds)
+
+    def _take(self, tasks: Sequence[int], counters: dict[str, float]) -> None:
+        """Note what came of tasks; complain of those that failed when all are known."""
+        failures: list[GossamerError] = []
+        for number in tasks:
+            try:
+                output = self._executor.take(number)
+            except GossamerError as error:
+                counters["batches_process_fault"] += 1
+                failures.append(error)
+                continue
+            self.complaints += output.messages
+            urls = [item.url_obj for item in decode_object(Batch, output.body).items]
+            counters["batches_process_urls_fault"] += sum(
+                url is not None and url.state is URLState.ERROR for url in urls
+            )
+        if failures:
+            raise failures[0]
 
 
 _COUNTERS: Final = (
@@ -135,21 +152,6 @@ def fetch_of(place: Place, size: int) -> URLFetch:
     )
 
 
-def open_processor(
-    settings: ServiceSettings, closing: ExitStack, clock: Clock | None = None
-) -> tuple[ServiceCatalog, Processor]:
-    """Open what processing needs on a workspace; `closing` lets go of it."""
-    clock = clock or SystemClock()
-    workspace = Workspace(settings.data_dir)
-    workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    catalog = ServiceCatalog.open(workspace.catalog, CatalogSettings(), shared=True)
-    closing.callback(catalog.close)
-    contents = open_contents(settings, closing, clock)
-    scraper = closing.enter_context(ScrapeProcess())
-    reader = RawContents(catalog, contents, workspace.archive)
-    return catalog, Processor(catalog, contents, scraper.scrape, read_raw=reader, clock=clock)
-
-
 def processing_periodic(
     settings: ServiceSettings,
     operations: Operations,
@@ -158,6 +160,15 @@ def processing_periodic(
     guard: Guard | None = None,
 ) -> Periodic:
     """Return the process PROCESS; `closing` ends what it has opened."""
-    catalog, processor = open_processor(settings, closing)
-    process = Processing(settings, operations, catalog, processor, guard)
-    return Periodic("PROCESS", settings.processing.period_seconds, process.run)
+    catalog, processor = open_processor(settings, closing, patience_seconds=_PATIENCE_SECONDS)
+    executor: Executor = InProcess({"process": partial(processed, processor)})
+    if settings.processing.processes:
+        executor = LocalProcesses(settings, settings.processing.processes)
+    closing.callback(executor.close)
+    process = Processing(settings, operations, catalog, executor, guard)
+    return Periodic(
+        "PROCESS",
+        settings.processing.period_seconds,
+        process.run,
+        complaints=lambda: process.complaints,
+    )

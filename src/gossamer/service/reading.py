@@ -2,11 +2,14 @@
 
 import hashlib
 from collections.abc import Iterator
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 from gossamer.handlers.visited import VisitedPage
+from gossamer.messages import Kind
+from gossamer.objects.modified import header_moment
+from gossamer.objects.proxying import is_spoiled
 from gossamer.reports import PageReport
+from gossamer.service.picking import picked
 from gossamer.url.parts import host_of
 
 _MEDIA: Final = ("img", "audio", "video")
@@ -24,13 +27,20 @@ def report(page: VisitedPage) -> Iterator[PageReport]:
         media=tuple(dict.fromkeys(media)),
         links_inside=inside,
         links_outside=len(page.links) - inside,
-        last_modified=_moment(page.headers.get("last-modified", "")),
+        last_modified=header_moment(page.headers.get("last-modified")),
         title=page.title,
+        spoiled=_is_spoiled(page),
+        length=_length(page),
+        picked=picked(page),
     )
 
 
-def _moment(text: str) -> float | None:
-    try:
-        return parsedate_to_datetime(text).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
+def _is_spoiled(page: VisitedPage) -> bool:
+    manner = page.fetch.visit.manner
+    return manner is not None and is_spoiled(manner.spoiled_by, page.body)
+
+
+def _length(page: VisitedPage) -> int | None:
+    """Return the length that a head announces; of a document it is known better."""
+    text = page.headers.get("content-length", "") if page.fetch.visit.kind == Kind.CHECK else ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None

@@ -37,7 +37,7 @@ from gossamer.objects.selection import Criterions
 from gossamer.objects.site import Property, Site, SiteStatus
 from gossamer.objects.url import URLAge, URLDelete, URLPurge
 from gossamer.service.guard import Guard, Word
-from gossamer.service.operations import Operations, Periodic
+from gossamer.service.operations import Operations, Periodic, unanswered
 from gossamer.service.settings import RecrawlSettings, ServiceSettings
 
 ROOTS: Final = "ParentMd5 = ''"
@@ -256,6 +256,8 @@ class Aging:
         """Go over the next sites; each run begins where the last one ended."""
         del now
         self.complaints = []
+        if unanswered(self._operations, Operation.URL_AGE) >= self._settings.max_tasks:
+            return {"age_batches_canceled": 1}
         left = self._settings.max_urls
         most = max(1, left // self._settings.max_urls_per_site)
         sites = aging_sites(self._catalog.database, self._after, most)
@@ -303,6 +305,9 @@ class Purge:
     def run(self, now: float) -> Mapping[str, float]:
         """Purge a number of URLs of each site."""
         del now
+        self.complaints = []
+        if unanswered(self._operations, Operation.URL_PURGE) >= self._settings.max_tasks:
+            return {"purge_batches_canceled": 1}
         request = URLPurge(
             site_limits=(0, -1), criterions=Criterions(limit=self._settings.max_urls_per_site)
         )
@@ -335,17 +340,19 @@ def beside_crawling(
     workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     catalog = ServiceCatalog.open(workspace.catalog, CatalogSettings(), shared=True)
     closing.callback(catalog.close)
+    recrawl, age = Recrawling(settings, operations, catalog), Aging(settings, operations, catalog)
+    purge = Purge(settings, operations)
     return [
-        Periodic(
-            "RECRAWL",
-            settings.recrawl.period_seconds,
-            Recrawling(settings, operations, catalog).run,
-        ),
+        _complaining("RECRAWL", settings.recrawl.period_seconds, recrawl),
         Periodic(
             "INCREMENTAL",
             settings.incremental.period_seconds,
             Incremental(settings, catalog, guard).run,
         ),
-        Periodic("AGE", settings.aging.period_seconds, Aging(settings, operations, catalog).run),
-        Periodic("PURGE", settings.purge.period_seconds, Purge(settings, operations).run),
+        _complaining("AGE", settings.aging.period_seconds, age),
+        _complaining("PURGE", settings.purge.period_seconds, purge),
     ]
+
+
+def _complaining(name: str, seconds: float, process: Recrawling | Aging | Purge) -> Periodic:
+    return Periodic(name, seconds, process.run, complaints=lambda: process.complaints)

@@ -17,9 +17,14 @@ from gossamer.service.managers import NOTHING
 from gossamer.service.operations import OpenBatches, OpenPeriodics, Periodic, RunBatch
 from gossamer.service.threaded import Place, ThreadedObject
 from gossamer.service.transport import Frames, TransportItem, inproc
+from gossamer.wording import shortened
 
 RUNNERS: Final = "BatchTasksManager.runners"
 PERIODICS: Final = "PeriodicRunner"
+_LOST_SECONDS: Final = 3_600.0
+"""An operation that takes longer is thought to be lost."""
+_MOST_COMPLAINTS: Final = 100
+"""That one run may make."""
 
 
 class Offer(Struct, frozen=True):
@@ -42,6 +47,8 @@ class Ran(Struct, frozen=True):
     seconds: float
     counters: dict[str, float]
     fault: str = ""
+    complaints: list[str] = []
+    """What was wrong with sites and pages."""
 
 
 class DistantOperations:
@@ -51,18 +58,36 @@ class DistantOperations:
         self._owner = owner
         self._item = item
         self._numbers = 0
+        self._open: dict[int, tuple[Operation, float]] = {}
+        """What was asked for and is not answered, by its number, and when it was asked for."""
+
+    def unanswered(self, operation: Operation) -> int:
+        """Return how many operations of a kind still go on, though nobody waits for them."""
+        while (frames := self._item.receive()) is not None:
+            self.note(frames)
+        # Who was to answer may have been started anew, and will never do so.
+        since = self._owner.clock.monotonic() - _LOST_SECONDS
+        self._open = {number: each for number, each in self._open.items() if each[1] > since}
+        return sum(each is operation for each, _ in self._open.values())
+
+    def note(self, frames: Frames) -> Done:
+        """Take an answer, however late."""
+        done = msgspec.json.decode(frames[-1], type=Done)
+        self._open.pop(done.id, None)
+        return done
 
     def execute(self, operation: Operation, payload: object) -> object:
         """Have it done, and return the answer object."""
         self._numbers += 1
         task = Task(self._numbers, operation, Raw(encode(payload)))
         self._item.send([msgspec.json.encode(task)])
+        self._open[task.id] = (operation, self._owner.clock.monotonic())
         seconds = self._owner.settings.server.request_timeout_seconds
         deadline = self._owner.clock.monotonic() + seconds
         while (left := deadline - self._owner.clock.monotonic()) > 0:
             self._item.socket.poll(int(left * 1000) + 1)
             frames = self._item.receive()
-            done = msgspec.json.decode(frames[-1], type=Done) if frames else None
+            done = self.note(frames) if frames else None
             if done is not None and done.id == self._numbers:
                 return _restored(operation, done)
         raise ServiceError(f"{operation.name} was not answered within {seconds:g} s")
@@ -84,16 +109,20 @@ class PeriodicRunner(ThreadedObject):
         super().__init__(PERIODICS, place)
         self._open_periodics = open_periodics
         self._manager = self.add_client("MANAGER", inproc(RUNNERS), self._on_run)
-        self._sites = self.add_client("SITESMANAGER", inproc("SitesManager"), _drop)
+        self._sites = self.add_client("SITESMANAGER", inproc("SitesManager"), self._on_late)
+        self._distant = DistantOperations(self, self._sites)
         self._periodics: dict[str, Periodic] = {}
 
     def prepare(self) -> None:
         """Make the processes in this thread, and offer them to the manager."""
-        distant = DistantOperations(self, self._sites)
-        made = self._open_periodics(self.settings, distant)
+        made = self._open_periodics(self.settings, self._distant)
         self._periodics = {periodic.name: periodic for periodic in made}
         offer = Offer({name: periodic.period_seconds for name, periodic in self._periodics.items()})
         self._manager.send([b"offer", msgspec.json.encode(offer)])
+
+    def _on_late(self, frames: Frames) -> None:
+        """Take an answer that nobody waits for any more."""
+        self._distant.note(frames)
 
     def finish(self) -> None:
         """Have each process give back what it opened, the last first."""
@@ -112,8 +141,14 @@ class PeriodicRunner(ThreadedObject):
         except Exception as error:  # noqa: BLE001 - the next run of another may well succeed
             self.journal.error(f"{run.name} failed: {type(error).__name__}", error)
             fault = f"internal error: {type(error).__name__}"
-        ran = Ran(run.name, self.clock.monotonic() - started, counters, fault)
+        seconds = self.clock.monotonic() - started
+        ran = Ran(run.name, seconds, counters, fault, self._complaints(run.name))
         self._manager.send([b"ran", msgspec.json.encode(ran)])
+
+    def _complaints(self, name: str) -> list[str]:
+        """Return what a process has to complain about, not endlessly much."""
+        said = dict.fromkeys(shortened(each, 300) for each in self._periodics[name].complaints())
+        return list(said)[:_MOST_COMPLAINTS]
 
 
 class BatchRunner(ThreadedObject):
@@ -169,8 +204,3 @@ def _checked(counters: Mapping[str, float]) -> dict[str, float]:
     if not all(map(math.isfinite, checked.values())):
         raise ValueError("a counter is not a finite number")
     return checked
-
-
-def _drop(frames: Frames) -> None:
-    """Drop an answer that nobody waits for any more."""
-    del frames

@@ -218,6 +218,20 @@ class FetchSettings(Section, frozen=True):
             description="Default cookies, for sites without HTTP_COOKIE; empty: none.",
         ),
     ] = ""
+    proxies: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Proxies, such as 10.0.0.5:3128, that sites may use although their own "
+            "addresses are private; separated by commas.",
+        ),
+    ] = ()
+    proxy_by_name: Annotated[
+        bool,
+        Meta(
+            description="Ask proxies of sites for http URLs by host name, not through a tunnel to "
+            "the address that the policy has let pass.",
+        ),
+    ] = False
 
 
 class SqlSettings(Section, frozen=True):
@@ -239,14 +253,24 @@ class CrawlingSettings(Section, frozen=True):
     batch_size: Annotated[int, Meta(ge=1, le=100_000, description="URLs in a batch.")] = 5
     max_batches: Annotated[int, Meta(ge=1, le=1_000, description="Batches at a time.")] = 2
     batch_seconds: Annotated[
-        float, Meta(ge=1.0, le=_DAY, description="Time after which a batch takes no more URLs.")
+        float,
+        Meta(ge=1.0, le=_DAY, description="Time after which a batch begins no further iteration."),
     ] = 300.0
     batch_kill_seconds: Annotated[
         float, Meta(ge=1.0, le=_DAY, description="Time after which a batch is ended.")
     ] = 360.0
     task_ttl_seconds: Annotated[
-        float, Meta(ge=1.0, le=_DAY, description="Time that a batch may wait in the queue.")
+        float,
+        Meta(ge=1.0, le=_DAY, description="Time that a batch may wait for its first request."),
     ] = 900.0
+    max_iterations: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000,
+            description="Iterations of a batch: URLs that one finds are crawled in the next.",
+        ),
+    ] = 1
     check_period_seconds: Annotated[
         float, Meta(ge=0.0, le=_DAY, description="Seconds between looks at the queue of batches.")
     ] = 5.0
@@ -268,6 +292,18 @@ class ProcessingSettings(Section, frozen=True):
     period_seconds: Period = 20.0
     batch_size: Annotated[int, Meta(ge=1, le=100_000, description="URLs in a batch.")] = 5
     max_batches: Annotated[int, Meta(ge=1, le=1_000, description="Batches at a time.")] = 2
+    processes: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=64,
+            description="Processes that process batches side by side, each batch in one of its "
+            "own; 0: one batch after the other, in the service itself.",
+        ),
+    ] = 0
+    task_seconds: Annotated[
+        float, Meta(ge=1.0, le=_DAY, description="Time after which such a process is ended.")
+    ] = 360.0
 
 
 class RecrawlSettings(Section, frozen=True):
@@ -309,7 +345,7 @@ class AgingSettings(Section, frozen=True):
     max_urls: Annotated[
         int, Meta(ge=1, le=100_000_000, description="URLs of all sites in one run.")
     ] = 10_000
-    max_tasks: Annotated[int, Meta(ge=1, le=64, description="Tasks at a time.")] = 2
+    max_tasks: Annotated[int, Meta(ge=1, le=64, description="Tasks that may go on unanswered.")] = 2
     recrawl_periods: Annotated[
         float, Meta(ge=0.1, le=1_000.0, description="Age that is too old, in periods of re-crawl.")
     ] = 2.0
@@ -322,7 +358,7 @@ class PurgeSettings(Section, frozen=True):
     max_urls_per_site: Annotated[
         int, Meta(ge=1, le=1_000_000, description="URLs of one site in one run.")
     ] = 100
-    max_tasks: Annotated[int, Meta(ge=1, le=64, description="Tasks at a time.")] = 2
+    max_tasks: Annotated[int, Meta(ge=1, le=64, description="Tasks that may go on unanswered.")] = 2
 
 
 class RealTimeSettings(Section, frozen=True):
@@ -353,6 +389,44 @@ class GuardSettings(Section, frozen=True):
         float, Meta(ge=0.1, le=3_600.0, description="Wait before the machine is looked at again.")
     ] = 30.0
     tries: Annotated[int, Meta(ge=0, le=10_000, description="Looks before a task gives up.")] = 20
+
+
+class PeerSettings(Section, frozen=True):
+    """`[Peers]`: several data hosts that crawl together; each URL is fetched by one of them."""
+
+    hosts: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Client ports of all data hosts, this one as well, as HOST:PORT; the same "
+            "on all of them. Empty: this host crawls alone.",
+        ),
+    ] = ()
+    own_host: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            description="Which of the hosts this one is.",
+            extra={"source_name": "self"},
+        ),
+    ] = ""
+    timeout_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.01,
+            le=3_600.0,
+            description="How long to wait for another host; one that is silent is passed over.",
+        ),
+    ] = 10.0
+    curve_secret_key_file: Annotated[
+        str,
+        Meta(
+            max_length=4096,
+            description="This host's own key towards the others; empty: no encryption.",
+        ),
+    ] = ""
+    curve_server_key_file: Annotated[
+        str, Meta(max_length=4096, description="The public key of the others' ports.")
+    ] = ""
 
 
 class ClientSettings(Section, frozen=True):
@@ -393,6 +467,7 @@ class ServiceSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     purge: PurgeSettings = PurgeSettings()
     realtime: RealTimeSettings = RealTimeSettings()
     guard: GuardSettings = GuardSettings()
+    peers: PeerSettings = PeerSettings()
     client: ClientSettings = ClientSettings()
 
     folder: Path = Path()

@@ -1,96 +1,182 @@
-"""The crawler application as a filter: a batch comes in, what was crawled goes out (S3.70)."""
+"""The crawler application as a filter: a batch comes in, what was crawled goes out (S3.70).
+
+Theory of operation. The catalog goes from one iteration of a batch to the next by itself. Only
+where feeds are among its URLs it pauses in between: their entries are known after processing.
+"""
 
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Final
 
 from msgspec.structs import replace
 
-from gossamer.catalog.batch_facts import BatchState, ItemState
+from gossamer.catalog.batch_facts import BatchState, ItemRow, ItemState
 from gossamer.catalog.service_catalog import ServiceCatalog
-from gossamer.catalog.service_members import (
-    Change,
-    changing,
-    enter,
-    find_document,
-    find_site,
-    members_among,
-    newcomer,
-)
+from gossamer.catalog.service_sites import site_status
+from gossamer.catalog.service_urls import url_status
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
+from gossamer.crawl.progress import Progress
+from gossamer.crawl.stops import Stops
 from gossamer.crawl.workspace import Workspace
-from gossamer.errors import ServiceError
 from gossamer.objects.batch import Batch, BatchItem
-from gossamer.objects.enumerations import URLKey
-from gossamer.objects.normal import identified_url
+from gossamer.objects.coding import MAX_MESSAGE
+from gossamer.objects.enumerations import GENERAL_SITE, URLKey
+from gossamer.objects.item_wishes import read
+from gossamer.objects.processors import is_read_as_feed
+from gossamer.objects.site import SiteStatus
+from gossamer.objects.url import URL, URLStatus
+from gossamer.service.accepting import Acceptor, is_feed_of_links
+from gossamer.service.batch_answers import with_contents
+from gossamer.service.catalog_operations import open_operations
 from gossamer.service.engine import run_engine
+from gossamer.service.guests import lodged, writes
+from gossamer.service.opened_processor import open_processor
+from gossamer.service.processing import Processed, properties_for
+from gossamer.service.settings import ServiceSettings
 
-_USUAL_SECONDS: Final = 360.0
+UNLIMITED_SECONDS: Final = 86_400.0
+"""For a batch without a limit: somebody must give it up if its crawler never comes back."""
 _LOOK_SECONDS: Final = 0.05
 
-
-def accept(catalog: ServiceCatalog, batch: Batch, now: float) -> int:
-    """Have the URLs of a batch crawled; return the number of the batch.
-
-    A URL without a record gets one from what came along with it (S3.45, S3.46); one without either
-    is left out.
-    """
-    with changing(catalog, "read a batch", now) as change:
-        members = [_member(change, item) for item in batch.items]
-    known = [member for member in members if member is not None]
-    seconds = float(batch.max_execution_time) or _USUAL_SECONDS
-    batch_id, _ = catalog.accept_batch(int(batch.crawler_type), known, now, seconds)
-    return batch_id
-
-
-def _member(change: Change, item: BatchItem) -> tuple[int, int] | None:
-    """Return set and document of an item, which becomes a member if it is none yet."""
-    site = find_site(change.connection, item.site_id)
-    if site is None:
-        return None
-    doc_id = find_document(change.connection, item.url_id, URLKey.MD5)
-    if doc_id is not None and members_among(change.connection, site.set_id, [doc_id]):
-        return site.set_id, doc_id
-    if item.url_obj is None or not item.url_obj.url:
-        return None
-    given = identified_url(item.url_obj)
-    enter(change, [newcomer(site, given.url, given, change.now)])
-    doc_id = find_document(change.connection, given.url)
-    return None if doc_id is None else (site.set_id, doc_id)
-
-
-def crawled(catalog: ServiceCatalog, batch: Batch, batch_id: int) -> Batch:
-    """Return a batch with the items that were crawled without an error (S3.62)."""
-    good = {
-        (row.site, row.url_md5)
-        for row in catalog.batch_items(batch_id)
-        if row.state == ItemState.CRAWLED
-    }
-    kept = [item for item in batch.items if (item.site_id or "0", item.url_id.lower()) in good]
-    return replace(batch, id=batch_id, items=kept)
+Process = Callable[[Batch], Processed]
 
 
 def crawl_batch(
-    directory: Path, settings: Settings, batch: Batch, clock: Clock | None = None
+    settings: ServiceSettings, engine: Settings, batch: Batch, clock: Clock | None = None
 ) -> Batch:
     """Crawl a batch in this process and its workers; return what was crawled of it."""
     clock = clock or SystemClock()
-    workspace = Workspace(directory).require()
-    with ServiceCatalog.open(workspace.catalog, settings.catalog, shared=True) as catalog:
-        batch_id = accept(catalog, batch, clock.time())
-        if catalog.batch_state(batch_id) is BatchState.OPEN:
-            run_engine(directory, settings, once=True, clock=clock)
-            catalog.give_up_batch(batch_id, clock.time(), "the crawler has ended")
+    Workspace(settings.data_dir).require()
+    if writes(batch):
+        return _crawl(settings, engine, batch, clock)
+    operations = open_operations(settings, clock)
+    try:
+        with lodged(operations, batch) as lodging:
+            done = _crawl(settings, engine, lodging.batch, clock)
+            # Nobody can ask for them later.
+            items = with_contents(operations, done.items, MAX_MESSAGE)
+            return lodging.back(operations, replace(done, items=items, db_mode=batch.db_mode))
+    finally:
+        operations.close()
+
+
+def _crawl(settings: ServiceSettings, engine: Settings, batch: Batch, clock: Clock) -> Batch:
+    seconds = float(batch.max_execution_time) or UNLIMITED_SECONDS
+    path = Workspace(settings.data_dir).catalog
+    with ServiceCatalog.open(path, engine.catalog, shared=True) as catalog:
+        batch_id = Acceptor(settings, catalog, clock).accept(batch, seconds)
+        limit = TimeLimit(clock, seconds)
+
+        def crawl() -> None:
+            run_engine(
+                settings.data_dir,
+                engine,
+                once=True,
+                clock=clock,
+                stops=limit.stops,
+                on_progress=limit.note,
+            )
+
+        def process(feeds: Batch) -> Processed:
+            with ExitStack() as opened:
+                _, processor = open_processor(settings, opened, clock)
+                return processor.process_batch(feeds)
+
+        iterate(catalog, batch_id, crawl, process, clock)
         return crawled(catalog, batch, batch_id)
 
 
-def wait_for(catalog: ServiceCatalog, batch_ids: Sequence[int], seconds: float) -> None:
-    """Wait until an engine has crawled batches; complain if that takes too long."""
-    deadline = time.monotonic() + seconds
-    for batch_id in batch_ids:
-        while catalog.batch_state(batch_id) is BatchState.OPEN:
-            if time.monotonic() >= deadline:
-                raise ServiceError(f"batch {batch_id} was not crawled within {seconds:g} s")
-            time.sleep(_LOOK_SECONDS)
+class TimeLimit:
+    """Stops an engine when the time of its batch is over."""
+
+    def __init__(self, clock: Clock, seconds: float) -> None:
+        self.stops = Stops()
+        self._clock = clock
+        self._until = clock.monotonic() + seconds
+
+    def note(self, progress: Progress) -> None:
+        """Hear how far it is; a few times a second."""
+        del progress
+        if self._clock.monotonic() >= self._until and self.stops.requested is None:
+            self.stops.time_limit()
+
+
+def iterate(
+    catalog: ServiceCatalog,
+    batch_id: int,
+    crawl: Callable[[], None],
+    process: Process,
+    clock: Clock,
+) -> None:
+    """Have a batch crawled, iteration by iteration, until it is over.
+
+    `crawl` returns when nothing more is to be crawled now, or when there is no time; what it leaves
+    is given up.
+    """
+    while (state := catalog.batch_state(batch_id)) in (BatchState.OPEN, BatchState.BETWEEN):
+        if state is BatchState.BETWEEN:
+            feeds = feeds_of(catalog, batch_id)
+            if feeds.items:
+                process(feeds)
+            catalog.go_on(batch_id, clock.time())
+            continue
+        crawl()
+        if catalog.batch_state(batch_id) is BatchState.OPEN:
+            catalog.give_up_batch(batch_id, clock.time(), "the crawler has ended")
+
+
+def wait_while_open(catalog: ServiceCatalog, batch_id: int, until: float) -> None:
+    """Wait until an engine elsewhere has crawled an iteration, or until a monotonic time."""
+    while catalog.batch_state(batch_id) is BatchState.OPEN and time.monotonic() < until:
+        time.sleep(_LOOK_SECONDS)
+
+
+def feeds_of(catalog: ServiceCatalog, batch_id: int) -> Batch:
+    """Return the feeds that the last iteration of a batch has brought."""
+    rows = [row for row in catalog.batch_items(batch_id) if row.state == ItemState.CRAWLED]
+    last = max((row.iteration for row in rows), default=0)
+    items = [item_from(row) for row in rows if row.iteration == last]
+    return Batch(id=batch_id, items=[item for item in items if is_feed(catalog, item)])
+
+
+def is_feed(catalog: ServiceCatalog, item: BatchItem) -> bool:
+    """Whether processing makes URLs to be fetched of an item; pages are scraped even so."""
+    asked = URLStatus(site_id=item.site_id, url=item.url_id, url_type=URLKey.MD5)
+    request = SiteStatus(id=item.site_id, exclude_list=["urls", "filters"])
+    properties = properties_for(site_status(catalog.database, request), item)
+    return is_feed_of_links(properties) and any(
+        is_read_as_feed(url.content_type, properties)
+        for url in url_status(catalog.database, [asked])
+    )
+
+
+def crawled(catalog: ServiceCatalog, batch: Batch, batch_id: int) -> Batch:
+    """Return a batch with the items that were crawled without an error (S3.62).
+
+    Behind its own items come the URLs that later iterations have crawled.
+    """
+    rows = catalog.batch_items(batch_id)
+    good = [row for row in rows if row.state == ItemState.CRAWLED]
+    keys = {(row.site, row.url_md5) for row in good}
+    given = [(item.site_id or GENERAL_SITE, item.url_id.lower()) for item in batch.items]
+    kept = [item for item, key in zip(batch.items, given, strict=True) if key in keys]
+    found = [item_from(row) for row in good if row.iteration > 1]
+    mask = batch.error_mask | catalog.batch_mask(batch_id)
+    for row in rows:
+        mask |= row.error_mask or 0
+    return replace(batch, id=batch_id, items=[*kept, *found], error_mask=mask)
+
+
+def item_from(row: ItemRow) -> BatchItem:
+    """Return an item as the batch has it on record."""
+    wishes = read(row.wishes)
+    return BatchItem(
+        url_id=row.url_md5,
+        site_id=row.site,
+        url_obj=URL(url=row.url, url_md5=row.url_md5, site_id=row.site),
+        properties=dict(wishes.properties),
+        site_obj=wishes.site_obj,
+        depth=row.depth or 0,
+    )

@@ -12,6 +12,8 @@ from gossamer.service.zeromq import zmq
 
 _SEND_LIMIT: Final = 64
 """Answers that may wait for one slow peer outside; more are dropped, as for one that is gone."""
+MOST_FRAMES: Final = 16
+"""No message has more, and a peer may send a million: what is kept of one does not grow with it."""
 _BIND_TRIES: Final = 50
 _BIND_PAUSE_SECONDS: Final = 0.1
 _HEARTBEAT_MS: Final = 15_000
@@ -147,13 +149,20 @@ class TransportItem:
             self._socket = None
 
     def receive(self) -> Frames | None:
-        """Return a message, or None if there is none now."""
+        """Return a message, or None if there is none now; frames beyond the limit are dropped."""
         try:
-            frames = self.socket.recv_multipart(zmq.NOBLOCK)
+            part = self.socket.recv(zmq.NOBLOCK)
         except zmq.Again:
             return None
+        frames = [part]
+        size = len(part)
+        while self.socket.getsockopt(zmq.RCVMORE):
+            part = self.socket.recv()
+            size += len(part)
+            if len(frames) < MOST_FRAMES:
+                frames.append(part)
         self.received += 1
-        self.received_bytes += sum(map(len, frames))
+        self.received_bytes += size
         return frames
 
     def send(self, frames: Frames) -> bool:

@@ -42,6 +42,7 @@ class CurlError(IntEnum):
 
     UNSUPPORTED_PROTOCOL = 1
     URL_MALFORMAT = 3
+    COULDNT_RESOLVE_PROXY = 5
     COULDNT_RESOLVE_HOST = 6
     COULDNT_CONNECT = 7
     WEIRD_SERVER_REPLY = 8
@@ -299,6 +300,8 @@ _CODES: Final[dict[int, Outcome]] = {
     CurlError.UNSUPPORTED_PROTOCOL: Outcome.PROTO_NOT_HTTP,
     CurlError.WEIRD_SERVER_REPLY: Outcome.PROTO_HEADER,
     CurlError.URL_MALFORMAT: Outcome.DNS_BAD,
+    # Not a name of the web: nobody is to think that the host of the URL has none.
+    CurlError.COULDNT_RESOLVE_PROXY: Outcome.NET_UNREACHABLE,
     CurlError.COULDNT_RESOLVE_HOST: Outcome.DNS_BAD,
     CurlError.PARTIAL_FILE: Outcome.BODY_SHORT,
     CurlError.FILESIZE_EXCEEDED: Outcome.BODY_TOO_LARGE,

@@ -15,6 +15,8 @@ _OURS: Final = frozenset(
     ("host", "user-agent", "content-length", "transfer-encoding", "connection")
 )
 
+_SECRET: Final = frozenset(("authorization", "cookie"))
+
 
 class RequestForm:
     """Builds what is sent from the settings and a visit."""
@@ -36,7 +38,7 @@ class RequestForm:
             for domain, pair in settings.credentials.items()
         }
         # What is meant for some hosts only may be secret: other hosts and the archive never see it.
-        shown = plain if self._named_hosts else fields
+        shown = self._shown = plain if self._named_hosts else fields
         self.lines = [f"{name}: {value}" for name, value in shown.values()]
         self.has_cookie = "cookie" in fields
         self._user_agent = settings.user_agent
@@ -50,7 +52,7 @@ class RequestForm:
     def lines_for(self, visit: Visit) -> list[str] | None:
         """Return the header lines for a visit that has its own; None for all others."""
         if visit.manner is not None and visit.manner.headers:
-            return self._lines_in(visit.manner.headers)
+            return self._lines_in(visit.manner.headers, self._fields)
         if not self._named_hosts and not self._authorizations:
             return None
         host = host_of(visit.url)
@@ -58,9 +60,11 @@ class RequestForm:
         authorization = self._authorization(host)
         return lines if authorization is None else [*(lines or self.lines), authorization]
 
-    def _lines_in(self, headers: tuple[tuple[str, str], ...]) -> list[str]:
+    def _lines_in(
+        self, headers: tuple[tuple[str, str], ...], usual: dict[str, tuple[str, str]]
+    ) -> list[str]:
         """Return the usual lines, with others in their place."""
-        fields = dict(self._fields)
+        fields = dict(usual)
         for name, value in headers:
             # What cannot be sent is left out: it comes from whoever handed the site over.
             if _is_sendable(name, value):
@@ -85,9 +89,22 @@ class RequestForm:
             lines.append(f"If-Modified-Since: {visit.last_modified}")
         return lines
 
-    def head(self, url: str, more: list[str], version: str, method: str = "GET") -> bytes:
-        """Return the request head as it goes out (for HTTP/2: as HTTP/1.1 would write it)."""
+    def head(
+        self,
+        url: str,
+        more: list[str],
+        version: str,
+        method: str = "GET",
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> bytes:
+        """Return the request head as it goes out (for HTTP/2: as HTTP/1.1 would write it).
+
+        `headers` are those of the visit; what is secret among them is left out.
+        """
         end = self._make_end(self.lines + more) if more else self._end
+        if headers:
+            shown = tuple(each for each in headers if each[0].lower() not in _SECRET)
+            end = self._make_end(self._lines_in(shown, self._shown) + more)
         start = url.index("://") + 3
         slash = url.index("/", start)
         spoken = "2" if version == "2" else "1.1"
@@ -95,7 +112,10 @@ class RequestForm:
         return (first + end).encode("latin-1")
 
     def _make_end(self, lines: list[str]) -> str:
-        return "\r\n".join((f"User-Agent: {self._user_agent}", *lines, "", ""))
+        agent = [f"User-Agent: {self._user_agent}"]
+        if any(line[:11].lower() == "user-agent:" for line in lines):
+            agent = []
+        return "\r\n".join((*agent, *lines, "", ""))
 
 
 def _basic(domain: str, pair: str) -> str:

@@ -21,6 +21,7 @@ from gossamer.outcomes import Outcome
 from gossamer.spider.deadlines import Overdue
 from gossamer.spider.gate import Gate
 from gossamer.spider.loop import Loop
+from gossamer.spider.proxies import Proxies
 from gossamer.spider.request import RequestForm
 from gossamer.spider.transfer import Surroundings, Transfer
 from gossamer.spider.trust import Trust
@@ -57,6 +58,7 @@ class Spider:
             on_sent=self._on_sent,
             on_new_socket=self._loop.note_new,
             gate=self._gate,
+            proxies=Proxies(settings.proxies),
         )
         self._open: dict[pycurl.Curl, Transfer] = {}
         self._spare: list[Transfer] = []
@@ -182,7 +184,11 @@ class Spider:
         why = port_refusal(port_of(url), self._settings.allowed_ports)
         if why is not None:
             return Outcome.POLICY_PORT, why
-        if self._settings.proxy and visit.address == BEHIND_PROXY:
+        if visit.manner is not None and visit.manner.proxy:
+            why = self._shared.proxies.refusal(visit.manner.proxy)
+            if why is not None:
+                return Outcome.NET_UNREACHABLE, why
+        elif self._settings.proxy and visit.address == BEHIND_PROXY:
             return None
         host = host_of(url)
         # A zone names an interface of ours: no address of the web has one.

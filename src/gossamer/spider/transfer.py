@@ -19,6 +19,7 @@ from gossamer.spider.decode import Decoded
 from gossamer.spider.gate import Gate
 from gossamer.spider.head import Head
 from gossamer.spider.mend import Mended
+from gossamer.spider.proxies import Proxies, without_login
 from gossamer.spider.reception import Reception
 from gossamer.spider.redirect import is_redirect, redirect
 from gossamer.spider.relay import Relay
@@ -47,6 +48,7 @@ class Surroundings(Struct):
     on_sent: Callable[[int, float], None]
     on_new_socket: Callable[[int], None]
     gate: Gate
+    proxies: Proxies
     cookies: Cookies = field(default_factory=Cookies)
 
 
@@ -63,6 +65,7 @@ class Transfer:
         "_limits",
         "_mended",
         "_more",
+        "_proxy",
         "_reception",
         "_relay",
         "_sent_at",
@@ -86,6 +89,7 @@ class Transfer:
         self._limits = shared.settings
         self._reception = Reception(shared.settings)
         self._address = ""
+        self._proxy = ""
         # Header lines of this request beside those that all have; conditions come first.
         self._more: list[str] = []
         self._had_more = False
@@ -109,6 +113,9 @@ class Transfer:
         self.secure = visit.url.startswith("https")
         handle = self.handle
         handle.setopt(pycurl.URL, visit.url)
+        proxy = "" if visit.manner is None else visit.manner.proxy
+        if proxy or self._proxy:
+            self._use_proxy(proxy)
         if visit.address != self._address and not self._shared.settings.proxy:
             self._address = visit.address
             target = f"[{visit.address}]" if ":" in visit.address else visit.address
@@ -129,6 +136,22 @@ class Transfer:
         if self._more or self._had_more or own is not None:
             self._had_more = bool(self._more) or own is not None
             handle.setopt(pycurl.HTTPHEADER, (own or self._shared.form.lines) + self._more)
+
+    def _use_proxy(self, proxy: str) -> None:
+        """Ask through a proxy of the order's own, or as all others again.
+
+        A tunnel leads to the address of the visit, and to no other.
+        """
+        settings = self._shared.settings
+        by_name = bool(proxy) and not self.secure and settings.proxy_by_name
+        used = proxy or settings.proxy
+        self._proxy = proxy
+        self.handle.setopt(pycurl.PROXY, used)
+        self.handle.setopt(pycurl.NOPROXY, "" if used else "*")
+        self.handle.setopt(pycurl.HTTPPROXYTUNNEL, int(bool(proxy) and not by_name))
+        # Else libcurl would open a tunnel all the same.
+        self.handle.unsetopt(pycurl.CONNECT_TO)
+        self._address = self.visit.address if by_name else ""
 
     def check(self, now: float) -> Overdue | Look:
         """Look whether a deadline has passed."""
@@ -189,7 +212,8 @@ class Transfer:
                 self.note_sent()
             fetch.sent_at = self._sent_at
             method = "HEAD" if self._heads_only else "GET"
-            fetch.request_head = shared.form.head(visit.url, self._more, head.version, method)
+            own = () if visit.manner is None else visit.manner.headers
+            fetch.request_head = shared.form.head(visit.url, self._more, head.version, method, own)
         if head.retry_after is not None:
             fetch.retry_after_seconds = retry_after_seconds(head.retry_after, shared.clock.time())
         return fetch
@@ -341,8 +365,14 @@ class Transfer:
         """Open the socket, if the address that libcurl is about to connect to may be used."""
         actual = address.addr[0]
         host = host_of(self.visit.url)
+        if self._proxy:
+            if not self._shared.proxies.allows(self._proxy, actual, self._shared.policy):
+                shown = without_login(self._proxy)
+                detail = f"{actual} may not be connected to for the proxy {shown}"
+                self.stop(Outcome.NET_UNREACHABLE, detail)
+                return pycurl.SOCKET_BAD
         # The user named the proxy; where that connects to we cannot see.
-        if not self._shared.settings.proxy and not self._shared.policy.allows(host, actual):
+        elif not self._shared.settings.proxy and not self._shared.policy.allows(host, actual):
             self.stop(
                 Outcome.POLICY_PRIVATE_ADDRESS, f"{actual} may not be connected to for {host}"
             )

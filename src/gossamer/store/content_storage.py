@@ -54,39 +54,6 @@ class Pointers(Protocol):
         ...
 
 
-class MemoryPointers:
-    """Pointers in memory: the promise in its simplest form, for tests and short runs."""
-
-    def __init__(self) -> None:
-        self._pointers: dict[tuple[str, str], list[Pointer]] = {}
-
-    def of(self, site_id: str, md5: str) -> Sequence[Pointer]:
-        """Return where the versions of a URL are."""
-        return tuple(self._pointers.get((site_id, md5), ()))
-
-    def add(self, site_id: str, md5: str, pointer: Pointer) -> None:
-        """Note a version."""
-        self._pointers.setdefault((site_id, md5), []).append(pointer)
-
-    def hide(self, site_id: str, md5: str) -> bool:
-        """Forget the versions of a URL; return whether there were any."""
-        return self._pointers.pop((site_id, md5), None) is not None
-
-    def hide_site(self, site_id: str) -> None:
-        """Forget the versions of all URLs of a site."""
-        for key in [key for key in self._pointers if key[0] == site_id]:
-            del self._pointers[key]
-
-    def bytes_of(self, site_id: str) -> int:
-        """Return the bytes of all versions of a site."""
-        return sum(
-            pointer.length
-            for key, pointers in self._pointers.items()
-            for pointer in pointers
-            if key[0] == site_id
-        )
-
-
 class FileContents:
     """Storage types 0 and 1: raw contents in files, processed ones in SQLite."""
 

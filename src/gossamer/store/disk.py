@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from gossamer.errors import DiskFullError, StorageError, StoreError
+from gossamer.store import file_system
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -22,6 +23,8 @@ class System:
     write: Callable[[int, bytes | memoryview], int] = os.write
     fdatasync: Callable[[int], None] = os.fdatasync
     fsync: Callable[[int], None] = os.fsync
+    syncfs: Callable[[int], None] = file_system.syncfs
+    syncs_whole: Callable[[int], bool] = file_system.syncs_whole
 
 
 def create(system: System, path: Path) -> int:

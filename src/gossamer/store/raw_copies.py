@@ -2,25 +2,33 @@
 
 from pathlib import Path
 
-from gossamer.messages import Fetch
+from gossamer.messages import Fetch, Page
+from gossamer.objects.proxying import is_spoiled
+from gossamer.objects.wishes import is_among, meant_type
+from gossamer.store.disk import System
 from gossamer.store.raw_files import RawFiles
 
 
 class RawCopies:
     """Keeps what was fetched for the sites that wanted it."""
 
-    def __init__(self, folder: Path) -> None:
-        self._files = RawFiles(folder)
+    def __init__(self, folder: Path, *, system: System | None = None) -> None:
+        self._files = RawFiles(folder, system=system)
 
-    def keep(self, fetch: Fetch, charset: str) -> None:
+    def keep(self, fetch: Fetch, page: Page) -> None:
         """Take a document for each site that wants it; durable after `sync`."""
         manner = fetch.visit.manner
         if manner is None or not fetch.success or not fetch.body:
             return
-        body = in_utf8(fetch.body, charset)
+        if not is_among(meant_type(page.content_type, manner.aliases), manner.keeps_types):
+            return
+        if not manner.keeps_spoiled and is_spoiled(manner.spoiled_by, fetch.body):
+            return
+        body = in_utf8(fetch.body, page.charset)
         parts = {
             "headers": fetch.head if manner.keeps_headers else None,
             "request": fetch.request_head if manner.keeps_request else None,
+            "cookies": cookie_lines(fetch) if manner.keeps_cookies else None,
         }
         for site_id, md5 in manner.kept_as:
             self._files.put(site_id, md5, fetch.fetched_at, body, parts)
@@ -28,6 +36,12 @@ class RawCopies:
     def sync(self) -> None:
         """Make everything taken so far durable."""
         self._files.sync()
+
+
+def cookie_lines(fetch: Fetch) -> bytes | None:
+    """Return the cookies that a response set, one on each line; None if it set none."""
+    lines = [value for name, value in fetch.headers if name == "set-cookie"]
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace") if lines else None
 
 
 def in_utf8(body: bytes, charset: str) -> bytes:

@@ -7,8 +7,10 @@
                                                                             .cookies.txt
 
 Theory of operation: `put` keeps a version in memory; `sync` writes all that waits under names of
-their own into `.new`, syncs each, and gives them their names, the .bin of a version last: a version
-is there if its .bin is. A site is removed by one rename into `.gone`, which `sweep` empties later.
+their own into `.new`, makes the bytes durable, gives them their names, the .bin of a version last,
+and makes the names durable: a version is there if its .bin is. Both times one sync of the whole
+file system does for all versions; where that cannot be trusted, each file and folder is synced.
+A site is removed by one rename into `.gone`, which `sweep` empties later.
 
 No path is walked twice: each folder is opened from the one above it, and never through a link.
 """
@@ -47,6 +49,7 @@ _SUFFIXES: Final = {
 _OTHER_REQUEST: Final = ".requests.txt"
 _VERSION: Final = re.compile(r"[0-9a-f]{32}(?:_(\d{14})(\d{6})?)?\.bin")
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _THREADS: Final = 8
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -98,12 +101,14 @@ class RawFiles:
         parts = [part for version in waiting for _, part in version.parts]
         names = [token_hex(16) for _ in parts]
         with self._lock.together(), self._refusing("write to"), self._root() as root:
+            # Asked of the folder that was opened before anything is written: so it hears of losses.
+            whole = self._system.syncs_whole(root)
             try:
-                _at_once(self._write, list(zip(names, parts, strict=True)))
+                self._write_all(root, list(zip(names, parts, strict=True)), whole=whole)
                 unused = iter(names)
                 for version in waiting:
                     _place(root, version, [next(unused) for _ in version.parts])
-                self._sync_folders(root, waiting)
+                self._sync_names(root, waiting, whole=whole)
             except BaseException:
                 for name in names:
                     with suppress(OSError):
@@ -213,17 +218,34 @@ class RawFiles:
         except OSError as error:
             raise disk.refusal(action, self._folder, error) from error
 
-    def _write(self, name: str, data: bytes) -> None:
-        """Write a file that nobody reads yet, durable."""
-        descriptor = disk.create(self._system, self._folder / _NEW / name)
+    def _write_all(self, root: int, files: list[tuple[str, bytes]], *, whole: bool) -> None:
+        """Write files that nobody reads yet, durable."""
+        if not whole:
+            _at_once(self._write_durable, files)
+            return
+        for name, data in files:
+            os.close(self._write(name, data))
+        self._system.syncfs(root)
+
+    def _write_durable(self, name: str, data: bytes) -> None:
+        with _closing(self._write(name, data)) as descriptor:
+            self._system.fdatasync(descriptor)
+
+    def _write(self, name: str, data: bytes) -> int:
+        """Return the new file, open."""
+        descriptor = self._system.open(self._folder / _NEW / name, _CREATE, 0o600)
         try:
             disk.write_all(self._system, descriptor, data)
-            self._system.fdatasync(descriptor)
-        finally:
+        except BaseException:
             os.close(descriptor)
+            raise
+        return descriptor
 
-    def _sync_folders(self, root: int, waiting: list[_Waiting]) -> None:
-        """Make new names durable, from the lowest folder to the highest."""
+    def _sync_names(self, root: int, waiting: list[_Waiting], *, whole: bool) -> None:
+        """Make new names durable; one by one from the lowest folder to the highest."""
+        if whole:
+            self._system.syncfs(root)
+            return
         places = {_path(each.site, each.md5) for each in waiting}
         for depth in (3, 2, 1):
             paths = sorted({place[:depth] for place in places})

@@ -3,21 +3,30 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gossamer.messages import Due
     from gossamer.urlserver.host import Host, Order
     from gossamer.urlserver.robots import RobotsRules
+
+
+def key_of(name: str, due: "Due") -> str:
+    """Return under what the rules for a URL are kept: authority, and proxy if it has one."""
+    manner = due.manner
+    return name if manner is None or not manner.proxy else f"{name} {manner.proxy}"
 
 
 class Authority:
     """Where rules are kept, and the errand that fetches them."""
 
-    __slots__ = ("hops", "host", "name", "order", "repeats", "rules", "url")
+    __slots__ = ("hops", "host", "key", "name", "order", "proxy", "repeats", "rules", "url")
 
-    def __init__(self, name: str, host: "Host") -> None:
-        self.name = name
+    def __init__(self, key: str, host: "Host") -> None:
+        self.key = key
+        # What was heard through a proxy may be the proxy's word: it counts for its requests only.
+        self.name, _, self.proxy = key.partition(" ")
         self.host = host
         self.rules: RobotsRules | None = None
         self.order: Order | None = None
-        self.url = f"{name}/robots.txt"
+        self.url = f"{self.name}/robots.txt"
         self.hops = 0
         self.repeats = 0
 

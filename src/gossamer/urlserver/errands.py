@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.messages import Done
-from gossamer.outcomes import Outcome
+from gossamer.outcomes import PROXY_FAULTS, Outcome
 from gossamer.url.parts import host_of
 from gossamer.urlserver.authority import Authority
 from gossamer.urlserver.exits import Exits
@@ -86,12 +86,13 @@ class Errands:
             self._hosts.changed(host)
         self.to_fetch.append(
             FetchRobots(
-                authority.name,
+                authority.key,
                 authority.url,
                 host.name,
                 address.name,
                 order.trans_id,
                 order.report_start,
+                authority.proxy,
             )
         )
 
@@ -154,13 +155,18 @@ class Errands:
             # The rules may have brought a Crawl-delay, which counts from this very request.
             host.hold_until(max(min(answer.sent_at, now), order.dispatched_at) + host.gap)
         if rules.state is RobotsState.UNREACHABLE:
+            # It is the proxy that was not reached, which may be well the next time.
+            is_proxys = bool(authority.proxy and order) and answer.outcome in PROXY_FAULTS
             self._exits.end_queued(
                 host,
-                Outcome.POLICY_ROBOTS_UNREACHABLE,
+                answer.outcome if is_proxys else Outcome.POLICY_ROBOTS_UNREACHABLE,
                 rules.detail,
                 authority=authority.name,
                 retry_after=rules.expires_at - now,
+                proxy=authority.proxy,
             )
+            if is_proxys:
+                authority.rules = None
             self._engine.shrunk(host.slot, now)
         self._hosts.changed(host)
         self._engine.consider(host, now)

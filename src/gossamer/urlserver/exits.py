@@ -58,12 +58,16 @@ class Exits:
         *,
         authority: str = "",
         retry_after: float | None = None,
+        proxy: str = "",
     ) -> None:
-        """End what is queued for an authority, or for the whole host."""
+        """End what is queued for an authority, as far as it is asked through the same proxy.
+
+        Without an authority all ends that is queued for the host.
+        """
         prefix = f"{authority}/" if authority else ""
         kept: list[Due] = []
         for due in self._table.take_all(host):
-            if due.url.startswith(prefix):
+            if not prefix or (due.url.startswith(prefix) and _proxy_of(due) == proxy):
                 self.ended.append(Ended(due, outcome, detail, retry_after))
             else:
                 kept.append(due)
@@ -73,3 +77,7 @@ class Exits:
     def hand_back(self, host: Host, seconds: float) -> None:
         """Give back what is queued for a host that is held for long."""
         self.returned += [Returned(due, seconds) for due in self._table.take_all(host)]
+
+
+def _proxy_of(due: Due) -> str:
+    return "" if due.manner is None else due.manner.proxy

@@ -40,6 +40,8 @@ class FetchRobots(Struct, frozen=True):
     trans_id: int
     """Below zero, never that of a visit; good for `started`, `working` and `lost`."""
     report_start: bool = False
+    proxy: str = ""
+    """Through which it is asked for; its rules are kept apart from all others."""
 
 
 class Ended(NamedTuple):

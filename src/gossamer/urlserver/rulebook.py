@@ -21,8 +21,8 @@ class Rulebook:
         self._hosts = hosts
 
     def find(self, name: str) -> Authority | None:
-        """Return an authority (`scheme://host[:port]`) if it is known."""
-        host = self._hosts.find(host_of(name))
+        """Return an authority (`scheme://host[:port]`, and its proxy if any) if it is known."""
+        host = self._hosts.find(host_of(name.partition(" ")[0]))
         return None if host is None else host.authorities.get(name)
 
     def open(self, name: str, host: Host) -> Authority:

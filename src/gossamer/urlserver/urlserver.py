@@ -2,10 +2,10 @@
 
 Theory of operation. A URL that is offered enters the queue of its host. A host that has something
 queued is resolved, then waits in the ready heap until host and address both may take a request.
-When its turn comes the URL at the head of its queue meets robots.txt: the rules let it into the
-Active range, that is, it becomes an order; or they end it; or they are not known, and then fetching
-them is the request that is made. Nothing in here waits or reads a clock: each call is told the time
-(monotonic seconds) and returns what is to be done.
+When its turn comes orders are made of its URLs (`dispatch.py`), or its robots.txt is sent for
+(`errands.py`). An order ends with DONE, or it is taken back (`withdrawals.py`). Nothing in here
+waits or reads a clock: each call is told the time (monotonic seconds) and returns what is to be
+done.
 
 Call order in one turn of a loop: `wants`/`offer`, `orders`, then `needs`, `verdicts` and
 `returned`, for all three may grow while orders are made.
@@ -19,9 +19,10 @@ from gossamer.config.urlserver import UrlServerSettings
 from gossamer.messages import NOT_SAID, Done, Due, Visit
 from gossamer.outcomes import Outcome
 from gossamer.url.parts import host_of
+from gossamer.urlserver.dispatch import Dispatch
 from gossamer.urlserver.errands import Engine, Errands
 from gossamer.urlserver.exits import Exits
-from gossamer.urlserver.host import Address, Host, Order, Slot
+from gossamer.urlserver.host import Host, Order, Slot
 from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.names import NameDesk
 from gossamer.urlserver.pace import pace_of
@@ -43,6 +44,7 @@ from gossamer.urlserver.robots import RobotsAnswer, RobotsRules, RobotsState
 from gossamer.urlserver.rulebook import Rulebook
 from gossamer.urlserver.slots import SlotTable
 from gossamer.urlserver.trouble import Ending, Troubles, blames_host
+from gossamer.urlserver.withdrawals import Withdrawals
 
 __all__ = [
     "Ended",
@@ -84,7 +86,7 @@ class UrlServer:
             self._pace, self._hosts, self._exits, self._shrunk, self._names.look_again
         )
         self._live: OrderedDict[int, Order] = OrderedDict()
-        self._attempts: dict[int, int] = {}
+        engine = Engine(self._consider, self._shrunk, self._judge_errand, self._ready.renew)
         self._errands = Errands(
             settings,
             self._rulebook,
@@ -92,7 +94,25 @@ class UrlServer:
             self._exits,
             self._live,
             self._address_gap,
-            Engine(self._consider, self._shrunk, self._judge_errand, self._ready.renew),
+            engine,
+        )
+        self._dispatch = Dispatch(
+            self._pace,
+            self._table,
+            self._hosts,
+            self._exits,
+            self._errands,
+            self._live,
+            self._shrunk,
+        )
+        self._withdrawals = Withdrawals(
+            settings,
+            self._address_gap,
+            self._table,
+            self._hosts,
+            self._errands,
+            self._live,
+            engine,
         )
         self._leftover_limit = settings.queue_count * settings.queue_len
         self._stale = 0
@@ -140,7 +160,7 @@ class UrlServer:
                 sender = ready.pop_host(address, now)
                 if sender is None:
                     break
-                room -= self._serve(sender, address, now, room, visits)
+                room -= self._dispatch.serve(sender, address, now, room, visits)
                 self._consider(sender, now)
             ready.renew(address)
         return visits
@@ -150,97 +170,6 @@ class UrlServer:
         due = self._live[trans_id].due
         assert due is not None
         return due
-
-    def _serve(
-        self, host: Host, address: Address, now: float, room: int, visits: list[Visit]
-    ) -> int:
-        """Send what a host may have now; return how many requests that is."""
-        if host.next_at > now or now >= host.fresh_until:
-            return 0
-        count = 0
-        limit = self._pace.address_limit
-        while (
-            count < room
-            and host.open < host.limit
-            and not host.unstarted
-            and address.open < limit
-            and not address.unstarted
-        ):
-            if host.errands:
-                self._errands.send(host.errands.pop(0), host, address, now)
-            else:
-                due = self._next_due(host, now)
-                if due is not None:
-                    visits.append(self._send(due, host, address, now))
-                elif host.errands:
-                    continue
-                else:
-                    break
-            count += 1
-        return count
-
-    def _send(self, due: Due, host: Host, address: Address, now: float) -> Visit:
-        """Move a URL into the Active range."""
-        slot = host.slot
-        assert slot is not None
-        slot.generation += 1
-        position = slot.free.pop()
-        slot.used += 1
-        trans_id = self._table.pack(slot.generation, slot.index, position)
-        order = Order(trans_id, host, address, now)
-        order.due = due
-        order.position = position
-        order.starts(self._address_gap)
-        self._live[trans_id] = order
-        if order.host_waits:
-            self._hosts.changed(host)
-        return Visit(
-            trans_id,
-            due.doc_id,
-            address.name,
-            due.url,
-            due.depth,
-            due.kind,
-            due.tries,
-            order.host_waits or order.address_waits,
-            due.via,
-            due.etag,
-            due.last_modified,
-            due.seen,
-            due.manner,
-        )
-
-    def _next_due(self, host: Host, now: float) -> Due | None:
-        """Take the first URL that robots.txt lets pass; None if none does or rules come first."""
-        slot = host.slot
-        if slot is None or host.awaiting is not None:
-            return None
-        pending = slot.pending
-        found: Due | None = None
-        before = len(pending)
-        while pending:
-            due = pending[0]
-            url = due.url
-            path = url.find("/", 8)
-            name = url[:path]
-            authority = host.authorities.get(name)
-            if host.dead and self._exits.end_if_dead(due, name, host, now):
-                pending.popleft()
-                continue
-            rules = authority.rules if authority is not None else None
-            if rules is None or now >= rules.expires_at:
-                if not self._errands.ask(name, host):
-                    break
-                continue
-            pending.popleft()
-            if rules.state is RobotsState.ALLOW_ALL or rules.allows(url[path:]):
-                found = due
-                break
-            self._exits.forbid(due, rules, now)
-        self._table.queued -= before - len(pending)
-        if found is None and len(pending) < before:
-            self._shrunk(slot, now)
-        return found
 
     # ------------------------------------------------------------------ spiders report
 
@@ -283,8 +212,8 @@ class UrlServer:
         order.ends(min(done.sent_at, now), self._address_gap)
         slot.free.append(order.position)
         slot.used -= 1
-        if self._attempts:
-            self._attempts.pop(due.doc_id, None)
+        if self._withdrawals.attempts:
+            self._withdrawals.attempts.pop(due.doc_id, None)
         is_telling = done.outcome != _OK or host.strikes or host.failed_addresses
         if is_telling and done.outcome != NOT_SAID:
             self._judge(order, due.url[: due.url.find("/", 8)], done, now)
@@ -292,27 +221,6 @@ class UrlServer:
         self._consider(host, now)
         self._ready.renew(order.address)
         return due
-
-    def overdue(self, now: float) -> list[Overdue]:
-        """Take back orders without a word for too long; they are queued again, but not for ever."""
-        taken: list[Overdue] = []
-        limit = now - self._settings.timeout_spider_status_seconds
-        while self._live:
-            order = next(iter(self._live.values()))
-            if order.heard_at > limit:
-                break
-            due = self._take_back(order, now)
-            if due is None:
-                continue
-            attempts = self._attempts.get(due.doc_id, 0) + 1
-            given_up = attempts > self._settings.max_retries
-            taken.append(Overdue(order.trans_id, due, given_up))
-            if given_up:
-                self._attempts.pop(due.doc_id, None)
-            else:
-                self._attempts[due.doc_id] = attempts
-            self._settle(order, None if given_up else due, now)
-        return taken
 
     def learned(self, ending: Learned, now: float) -> None:
         """Let an outcome count that became known after its DONE (A17)."""
@@ -341,51 +249,19 @@ class UrlServer:
             self._ready.renew(host.address)
         self._hosts.rest(host, now)
 
+    # ------------------------------------------------------------------ orders are taken back
+
+    def overdue(self, now: float) -> list[Overdue]:
+        """Take back orders without a word for too long; they are queued again, but not for ever."""
+        return self._withdrawals.overdue(now)
+
     def lost(self, trans_ids: Collection[int], now: float) -> list[Due]:
         """Queue the orders of a spider that died again, at the head of their queues (S1.38)."""
-        for trans_id in trans_ids:
-            order = self._live.get(trans_id)
-            if order is not None:
-                # It may have been following redirects in place, and asked until this moment.
-                order.asks_again(now, self._address_gap)
-                self._hosts.changed(order.host)
-        return self._abandon(trans_ids, now, again=True)
+        return self._withdrawals.lost(trans_ids, now)
 
     def forget(self, trans_ids: Iterable[int], now: float) -> list[Due]:
         """Drop orders: the caller takes their URLs over."""
-        return self._abandon(trans_ids, now, again=False)
-
-    def _abandon(self, trans_ids: Iterable[int], now: float, *, again: bool) -> list[Due]:
-        taken = []
-        for trans_id in trans_ids:
-            order = self._live.get(trans_id)
-            if order is None:
-                continue
-            due = self._take_back(order, now)
-            if due is not None:
-                taken.append(due)
-                self._settle(order, due if again else None, now)
-        return taken
-
-    def _take_back(self, order: Order, now: float) -> Due | None:
-        """Count out an order whose request may have been sent up to now; an errand starts over."""
-        del self._live[order.trans_id]
-        order.ends(now, self._address_gap)
-        if order.due is None:
-            self._errands.repeat(order, now)
-        return order.due
-
-    def _settle(self, order: Order, again: Due | None, now: float) -> None:
-        """Free the active slot of an order taken back."""
-        slot = order.host.slot
-        assert slot is not None
-        slot.free.append(order.position)
-        slot.used -= 1
-        if again is not None:
-            self._table.put_back(slot, again)
-        self._shrunk(slot, now)
-        self._consider(order.host, now)
-        self._ready.renew(order.address)
+        return self._withdrawals.forget(trans_ids, now)
 
     # ------------------------------------------------------------------ names
 
@@ -484,6 +360,9 @@ class UrlServer:
 
     def _judge(self, order: Order, authority: str, done: Done, now: float) -> bool:
         """Let an outcome count for its host; return whether another address is tried instead."""
+        if not done.status and _goes_through_proxy(order):
+            # Only what the server itself has said tells how it is.
+            return False
         outcome, sent_at = Outcome(done.outcome), min(done.sent_at, now)
         ending = Ending(
             order.host,
@@ -540,10 +419,7 @@ class UrlServer:
         """Return when a call could next give something; None when only answers can change that."""
         if self._errands.to_fetch or self._exits or self._names.has_questions:
             return now
-        moments = [self._ready.next_at(), self._names.next_at()]
-        if self._live:
-            first = next(iter(self._live.values()))
-            moments.append(first.heard_at + self._settings.timeout_spider_status_seconds)
+        moments = [self._ready.next_at(), self._names.next_at(), self._withdrawals.next_at()]
         return min((moment for moment in moments if moment is not None), default=None)
 
     def host_clocks(self, now: float) -> list[HostClock]:
@@ -594,3 +470,9 @@ class UrlServer:
             stale=self._stale,
             resolver_silent_seconds=self._names.silent_seconds,
         )
+
+
+def _goes_through_proxy(order: Order) -> bool:
+    if order.authority is not None:
+        return bool(order.authority.proxy)
+    return order.due is not None and order.due.manner is not None and bool(order.due.manner.proxy)

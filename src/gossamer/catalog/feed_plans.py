@@ -1,0 +1,91 @@
+"""When a feed is polled next: what a poll brought is kept, and the next one planned (S4.17)."""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from gossamer.catalog.download_book import NEWS, Download
+from gossamer.catalog.polling import FeedState, Poll, plan
+from gossamer.config.news import NewsSettings
+from gossamer.reports import FeedReport
+
+ON_TIME_SECONDS: Final = 60.0
+"""Who is later than this is planned anew from now."""
+
+
+class FeedFacts(Struct, frozen=True, gc=False):
+    """What the end of a poll needs to know of a feed."""
+
+    source_id: int
+    enabled: bool
+    last_attempt_at: float | None
+    last_new_story_at: float | None
+    last_checksum: bytes | None
+    failures: float
+    successes_in_a_row: int
+    interval_seconds: float | None
+    ttl_seconds: float | None
+    content_delay_seconds: float
+    title: str
+    form: str
+
+
+class FeedPlans:
+    """Reads and writes what is known of feeds, inside the transaction of its caller."""
+
+    def __init__(self, connection: sqlite3.Connection, settings: NewsSettings, now: float) -> None:
+        self._connection = connection
+        self._settings = settings
+        self._now = now
+
+    def facts(self, download: Download) -> FeedFacts:
+        """Return what is known of the feed of a download."""
+        row = self._connection.execute(NEWS["feed_facts"], (download.feed_id,)).fetchone()
+        return FeedFacts(*row)
+
+    def polled(
+        self,
+        download: Download,
+        feed: FeedFacts,
+        poll_at: Callable[[float], Poll],
+        *,
+        report: FeedReport | None = None,
+        error: str = "",
+    ) -> None:
+        """Keep what a poll brought, and when the next one is due."""
+        last = feed.last_attempt_at
+        late = last is None or self._now - last > ON_TIME_SECONDS
+        attempted_at = self._now if late or last is None else last
+        ttl = feed.ttl_seconds if report is None else report.ttl_seconds
+        state = FeedState(
+            last_new_story_at=feed.last_new_story_at,
+            interval_seconds=feed.interval_seconds,
+            ttl_seconds=ttl,
+            failures=feed.failures,
+            successes_in_a_row=feed.successes_in_a_row,
+        )
+        poll = poll_at(attempted_at)
+        planned = plan(state, poll, self._settings)
+        goes_on = feed.enabled and not planned.give_up
+        self._connection.execute(
+            NEWS["feed_polled"],
+            {
+                "feed_id": download.feed_id,
+                "due_at": planned.due_at if goes_on else None,
+                "attempted_at": attempted_at,
+                "success_at": None if poll.failure else self._now,
+                "new_story_at": planned.state.last_new_story_at,
+                "checksum": report.checksum if report is not None else feed.last_checksum,
+                "error": error,
+                "failures": planned.state.failures,
+                "successes": planned.state.successes_in_a_row,
+                "interval": planned.state.interval_seconds,
+                "ttl": ttl,
+                "title": feed.title or (report.title if report is not None else ""),
+                "form": report.form if report is not None else feed.form,
+                "give_up": planned.give_up,
+                "why": f"failed too often, the last time: {error}",
+            },
+        )
