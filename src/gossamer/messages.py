@@ -56,6 +56,8 @@ class Manner(Struct, frozen=True, array_like=True, gc=False):
     """Content types of which raw contents are kept; empty: all."""
     aliases: tuple[tuple[str, str], ...] = ()
     """Content types, each with the one that is meant by it."""
+    agent: str = ""
+    """Product token of the User-Agent in `headers`: what robots.txt says to it counts as well."""
     proxy: str = ""
     """It is asked for through this proxy, `http://host:port`; empty: directly."""
     spoiled_by: tuple[str, ...] = ()

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from request_rig import CrawledSite, page
 
+from gossamer.errors import ConfigError
 from gossamer.objects.enumerations import CrawlStatus, URLState
 from gossamer.objects.error_mask import ErrorBit
+from gossamer.service.engine_settings import engine_settings_of
+from gossamer.service.settings import FetchSettings, ServiceSettings
 from press import Press, Reply, Request, press
 
 MONDAY = "Mon, 02 Nov 2026 10:00:00 GMT"
@@ -44,6 +47,61 @@ def conditional(paper: Press, path: str, etag: str = '"1"', modified: str = MOND
 
 
 # ------------------------------------------------------- requests and what they bring
+
+
+@pytest.mark.req("S3.56", "S3.57")
+def test_robots_txt_counts_for_the_name_that_a_site_asks_with_and_for_our_own(
+    tmp_path: Path, paper: Press
+) -> None:
+    text = b"User-agent: ExampleBot\nDisallow: /for-others\n\nUser-agent: gossamer\nDisallow: /x\n"
+    paper.routes["/robots.txt"] = (200, {"Content-Type": "text/plain"}, text)
+    paths = ("/for-others", "/x", "/free")
+    for path in paths:
+        page(paper, path)
+    urls = [paper.url(path) for path in paths]
+    named = {"HTTP_HEADERS": '{"User-Agent": "ExampleBot/2.0 (+https://example.org/bot)"}'}
+    site = CrawledSite(tmp_path / "named", *urls, properties=named)
+    site.crawl()
+    assert [each.path for each in paper.log if each.path != "/robots.txt"] == ["/free"]
+    for url in urls[:2]:
+        assert site.member(url, "error_mask") == 1 << ErrorBit.ROBOTS
+    site.close()
+    paper.log.clear()
+    plain = CrawledSite(tmp_path / "plain", *urls)
+    plain.crawl()
+    asked_for = {each.path for each in paper.log if each.path != "/robots.txt"}
+    assert asked_for == {"/for-others", "/free"}
+    plain.close()
+
+
+@pytest.mark.req("S3.51", "S3.52")
+def test_sites_without_headers_have_those_of_the_files_that_the_configuration_names(
+    tmp_path: Path, paper: Press
+) -> None:
+    text = b"User-agent: filebot\nDisallow: /private\n"
+    paper.routes["/robots.txt"] = (200, {"Content-Type": "text/plain"}, text)
+    for path in ("/open", "/private"):
+        page(paper, path)
+    (tmp_path / "headers.txt").write_text('{"User-Agent": "FileBot/1.0", "X-From": "a file"}')
+    (tmp_path / "cookie.txt").write_text("taste=plain")
+    fetch = FetchSettings(allow_private=True, headers_file="headers.txt", cookie_file="cookie.txt")
+    engine = engine_settings_of(ServiceSettings(fetch=fetch, folder=tmp_path))
+    urls = [paper.url(path) for path in ("/open", "/private")]
+    site = CrawledSite(tmp_path / "w", *urls, settings=engine)
+    site.crawl()
+    (request,) = [each for each in paper.log if each.path != "/robots.txt"]
+    assert request.path == "/open"
+    assert request.headers["user-agent"] == "FileBot/1.0"
+    assert request.headers["x-from"] == "a file"
+    assert request.headers["cookie"] == "taste=plain"
+    site.close()
+
+
+def test_a_default_agent_without_a_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "headers.txt").write_text('{"User-Agent": "(nobody)"}')
+    settings = ServiceSettings(fetch=FetchSettings(headers_file="headers.txt"), folder=tmp_path)
+    with pytest.raises(ConfigError, match="must begin with a name"):
+        engine_settings_of(settings)
 
 
 @pytest.mark.req("S3.38")

@@ -20,7 +20,7 @@ GOOD = RobotsAnswer(Outcome.OK, status=200, body=_RULES)
 
 def judged(answer, *, earlier=None, now=0.0, **changes):
     chosen = UrlServerSettings(**changes)
-    return decide(answer, agent="gossamer", settings=chosen, earlier=earlier, now=now)
+    return decide(answer, agents=("gossamer",), settings=chosen, earlier=earlier, now=now)
 
 
 def status(code, outcome=None, **fields):

@@ -5,6 +5,7 @@ from urlserver_setup import NEVER, NO_ROBOTS, due, dues, finish, make, prepare
 
 from gossamer.messages import Done, Manner
 from gossamer.outcomes import Outcome
+from gossamer.urlserver.robots_rules import RuleSet
 from gossamer.urlserver.urlserver import FetchRobots, Resolution, Resolve, RobotsAnswer, RobotsState
 
 _DAY = 86_400.0
@@ -359,3 +360,39 @@ def test_a_server_that_is_overloaded_is_left_alone_behind_a_proxy_too():
     server.done(Done(visit.trans_id, int(Outcome.HTTP_429), 429, 1.0, 30.0), 1.0)
     server.offer([due("http://a.test/1")], 1.0)
     assert server.orders(20.0, 10) == []
+
+
+# --------------------------------------------------------------------------- other names
+
+NAMED = Manner(agent="examplebot")
+
+
+def test_what_robots_txt_says_to_another_name_counts_for_what_is_asked_for_by_it():
+    server = make(host_concurrent=10)
+    manners = (NAMED, None)
+    batch = [due(f"http://a.test/{path}", manner=m) for m in manners for path in "xyz"]
+    server.offer(batch, 0.0)
+    text = "User-agent: examplebot\nDisallow: /x\n\nUser-agent: gossamer\nDisallow: /y"
+    visits = []
+    for _ in range(4):
+        for errand in asked(server, 0.0):
+            assert errand.url == "http://a.test/robots.txt"
+            server.robots_answer(errand.authority, rules(text), 0.0)
+        visits += server.orders(0.0, 10)
+    assert [(visit.url[-1], visit.manner) for visit in visits] == [
+        ("z", NAMED),
+        ("x", None),
+        ("z", None),
+    ]
+
+
+def test_rules_for_another_name_are_told_apart_from_those_that_count_for_all():
+    server = make(host_concurrent=10)
+    assert first_errand(server, [due("http://a.test/", manner=NAMED)]).for_agent
+    assert not first_errand(server, [due("http://b.test/")], 1.0).for_agent
+
+
+def test_the_longest_crawl_delay_of_all_names_counts():
+    text = b"User-agent: one\nCrawl-delay: 2\nDisallow: /a\n\nUser-agent: two\nCrawl-delay: 5"
+    assert RuleSet(text, "one", "two").crawl_delay == 5.0
+    assert RuleSet(text, "one").crawl_delay == 2.0

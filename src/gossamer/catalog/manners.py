@@ -10,6 +10,7 @@ from gossamer.objects.problems import ObjectError
 from gossamer.objects.proxying import parse_user_proxy
 from gossamer.objects.wishes import (
     Occasion,
+    agent_of,
     aliases_of,
     headers_of,
     is_set,
@@ -29,8 +30,9 @@ def manner_of(
     gap_seconds: float = 0.0,
 ) -> Manner:
     """Return headers, time-outs, delay and proxy of a request, and under which names it is kept."""
+    headers = headers_of(properties, memo.uses, occasion, memo.requests.read_file)
     return Manner(
-        headers=headers_of(properties, memo.uses, occasion, memo.requests.read_file),
+        headers=headers,
         timeout_ms=int(member.http_timeout or site.http_timeout),
         connect_ms=milliseconds_of(properties.get("CONNECTION_TIMEOUT", "")),
         delay_ms=max(int(member.request_delay or site.request_delay), int(1_000 * gap_seconds)),
@@ -40,6 +42,7 @@ def manner_of(
         keeps_cookies=is_set(properties, "STORE_COOKIES"),
         keeps_types=types_of(properties.get("MIME_TYPE_STORE_ON_DISK", "")),
         aliases=aliases(properties),
+        agent=agent_of(headers),
         proxy=asked.proxy,
         spoiled_by=_patterns(properties) if asked.proxy else (),
         keeps_spoiled=not asked.rotates,

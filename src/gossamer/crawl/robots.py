@@ -63,8 +63,8 @@ class RobotsDesk:
             return
         answer = answer_of(fetch, self._max_bytes)
         rules = self._urlserver.robots_answer(need.authority, answer, now)
-        # What was heard through a proxy is not kept: it would count for everybody.
-        if rules is not None and not need.proxy:
+        # What was heard through a proxy, or for another name, is not kept: it would count for all.
+        if rules is not None and not need.proxy and not need.for_agent:
             self._note(need.authority, answer, rules, now)
 
     def forget(self) -> None:

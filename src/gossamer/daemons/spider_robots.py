@@ -68,7 +68,7 @@ class HopRobots:
             earlier = None
         rules = decide(
             self._answer(fetch),
-            agent=self._agent,
+            agents=(self._agent,),
             settings=self._settings,
             earlier=earlier,
             now=now,

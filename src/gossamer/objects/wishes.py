@@ -3,7 +3,7 @@
 import contextlib
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Final
 
@@ -22,6 +22,8 @@ from gossamer.objects.headers import (
 from gossamer.objects.problems import ObjectError
 
 _SECRET: Final = frozenset({"authorization", "cookie"})
+_PRODUCT_TOKEN: Final = re.compile("[A-Za-z_-]+")
+_MAX_TOKEN: Final = 100
 _TYPE: Final = re.compile(r"[0-9a-z!#$&^_.+-]{1,63}/[0-9a-z!#$&^_.+-]{1,63}")
 _Aliases = Annotated[dict[str, str], Meta(max_length=1_000)]
 
@@ -90,6 +92,14 @@ def _named_headers(properties: Mapping[str, str], read_file: ReadFile) -> Header
 def is_set(properties: Mapping[str, str], name: str) -> bool:
     """Whether a switch is there and is not 0."""
     return properties.get(name, "").strip() not in ("", "0")
+
+
+def agent_of(headers: Iterable[tuple[str, str]]) -> str:
+    """Return the product token by which headers name the crawler; empty if they do not."""
+    for name, value in headers:
+        if name.lower() == "user-agent" and (token := _PRODUCT_TOKEN.match(value)):
+            return token[0][:_MAX_TOKEN].lower()
+    return ""
 
 
 def milliseconds_of(text: str) -> int:

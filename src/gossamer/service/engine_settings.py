@@ -5,8 +5,10 @@ from gossamer.config.settings import Settings
 from gossamer.errors import ConfigError
 from gossamer.objects.headers import parse_cookies, parse_headers
 from gossamer.objects.problems import ObjectError
+from gossamer.objects.wishes import agent_of
 from gossamer.service.settings import ServiceSettings
 from gossamer.store.content_storage import StorageType
+from gossamer.wording import visible
 
 
 def engine_settings_of(settings: ServiceSettings, *, allow_private: bool = False) -> Settings:
@@ -20,7 +22,7 @@ def engine_settings_of(settings: ServiceSettings, *, allow_private: bool = False
             # Each URL has a delay of its own (S3.55).
             "urlserver": {"host_per_second": 0.0},
             "spider": {
-                "headers": _headers(settings),
+                **_identity(settings),
                 "proxies": fetch.proxies,
                 "proxy_by_name": fetch.proxy_by_name,
             },
@@ -29,8 +31,23 @@ def engine_settings_of(settings: ServiceSettings, *, allow_private: bool = False
     )
 
 
+def _identity(settings: ServiceSettings) -> dict[str, object]:
+    """Return the headers of sites that name none (S3.51, S3.52), and who asks by them."""
+    headers = _headers(settings)
+    named = [name for name in headers if name.lower() == "user-agent"]
+    if not named:
+        return {"headers": headers}
+    agent = headers.pop(named[0])
+    token = agent_of([("User-Agent", agent)])
+    if not token:
+        raise ConfigError(
+            f"cannot use the default headers: the User-Agent {visible(agent)!r} must begin with "
+            "a name of letters, such as ExampleBot/1.0; robots.txt files speak to it"
+        )
+    return {"headers": headers, "user_agent": agent, "robots_agent": token}
+
+
 def _headers(settings: ServiceSettings) -> dict[str, str]:
-    """Return the headers of sites that name none (S3.51, S3.52)."""
     fetch = settings.fetch
     headers: dict[str, str] = {}
     try:
@@ -42,7 +59,7 @@ def _headers(settings: ServiceSettings) -> dict[str, str]:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
     except ObjectError as error:
         raise ConfigError(f"cannot use the default headers or cookies: {error}") from error
-    return {name: value for name, value in headers.items() if name.lower() != "user-agent"}
+    return headers
 
 
 def _text(settings: ServiceSettings, name: str) -> str:

@@ -9,20 +9,33 @@ if TYPE_CHECKING:
 
 
 def key_of(name: str, due: "Due") -> str:
-    """Return under what the rules for a URL are kept: authority, and proxy if it has one."""
+    """Return under what the rules for a URL are kept: authority, and proxy and agent if any."""
     manner = due.manner
-    return name if manner is None or not manner.proxy else f"{name} {manner.proxy}"
+    if manner is None or not (manner.proxy or manner.agent):
+        return name
+    return f"{name} {manner.proxy} {manner.agent}"
 
 
 class Authority:
     """Where rules are kept, and the errand that fetches them."""
 
-    __slots__ = ("hops", "host", "key", "name", "order", "proxy", "repeats", "rules", "url")
+    __slots__ = (
+        "agent",
+        "hops",
+        "host",
+        "key",
+        "name",
+        "order",
+        "proxy",
+        "repeats",
+        "rules",
+        "url",
+    )
 
     def __init__(self, key: str, host: "Host") -> None:
         self.key = key
         # What was heard through a proxy may be the proxy's word: it counts for its requests only.
-        self.name, _, self.proxy = key.partition(" ")
+        self.name, self.proxy, self.agent = f"{key}  ".split(" ", 3)[:3]
         self.host = host
         self.rules: RobotsRules | None = None
         self.order: Order | None = None

@@ -93,6 +93,7 @@ class Errands:
                 order.trans_id,
                 order.report_start,
                 authority.proxy,
+                bool(authority.agent),
             )
         )
 

@@ -42,6 +42,8 @@ class FetchRobots(Struct, frozen=True):
     report_start: bool = False
     proxy: str = ""
     """Through which it is asked for; its rules are kept apart from all others."""
+    for_agent: bool = False
+    """Its rules count for URLs that are asked for under another name than the crawler's."""
 
 
 class Ended(NamedTuple):

@@ -5,6 +5,7 @@ The states are those of RFC 9309, 2.3.1: a file that was read gives rules, a fil
 everything until it can be, unless an earlier copy is at hand.
 """
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -71,15 +72,15 @@ class RobotsRules(Struct, frozen=True):
 def decide(
     answer: RobotsAnswer,
     *,
-    agent: str,
+    agents: Sequence[str],
     settings: UrlServerSettings,
     earlier: RobotsRules | None,
     now: float,
 ) -> RobotsRules:
-    """Return what holds from now on."""
+    """Return what holds from now on; with several agents, what is said to each of them."""
     status = answer.status
     if answer.outcome in _READ and 200 <= status < 300 and status != 206:
-        return _read(answer, agent, settings, now)
+        return _read(answer, agents, settings, now)
     if answer.outcome is Outcome.NOT_MODIFIED and _is_copy(earlier):
         return _confirmed(earlier, settings, now)
     if 400 <= status < 500 and status != 429 and not _forbids(status, settings):
@@ -114,12 +115,14 @@ def redirect_target(url: str, answer: RobotsAnswer, hops: int) -> str | None:
     return None if target is None or target == url else target
 
 
-def _read(answer: RobotsAnswer, agent: str, settings: UrlServerSettings, now: float) -> RobotsRules:
+def _read(
+    answer: RobotsAnswer, agents: Sequence[str], settings: UrlServerSettings, now: float
+) -> RobotsRules:
     body = answer.body
     cut = len(body) > settings.robots_max_bytes or answer.outcome is Outcome.BODY_TOO_LARGE
     if cut:
         body = _without_partial_line(body[: settings.robots_max_bytes])
-    rules = RuleSet(body, agent)
+    rules = RuleSet(body, *agents)
     return RobotsRules(
         RobotsState.RULES if len(rules) else RobotsState.ALLOW_ALL,
         now + settings.robots_max_age_seconds,

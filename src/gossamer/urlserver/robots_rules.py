@@ -20,27 +20,37 @@ _ANY_HOST: Final = "http://h"
 
 
 class RuleSet:
-    """The rules for one product token, and nothing else of the file."""
+    """The rules for some product tokens, each of which must be allowed, and nothing else."""
 
     __slots__ = ("_matcher", "_readings", "_size", "crawl_delay", "sitemaps")
 
-    def __init__(self, body: bytes, agent: str) -> None:
+    def __init__(self, body: bytes, *agents: str) -> None:
+        text = _as_utf8(body)
+        self.crawl_delay = 0.0
+        self.sitemaps: tuple[str, ...] = ()
+        self._matcher = RobotsMatcher()
+        # For each agent the rules as they are written, and as they are decoded: a path must be
+        # allowed in both. The two are often the same, which is then asked once.
+        self._readings: list[tuple[_Index, _Index]] = []
+        self._size = 0
+        for agent in agents:
+            self._read(text, agent)
+
+    def _read(self, text: bytes, agent: str) -> None:
         groups = _Groups(agent)
-        ParseRobotsTxt(_as_utf8(body), groups)
+        ParseRobotsTxt(text, groups)
         rules = groups.specific if groups.names_us else groups.general
         delays = groups.specific_delays if groups.names_us else groups.general_delays
-        self.crawl_delay = max(delays, default=0.0)
+        self.crawl_delay = max(self.crawl_delay, *delays, 0.0)
         self.sitemaps = tuple(groups.sitemaps)
-        self._matcher = RobotsMatcher()
-        self._readings = [_Index(rules)]
+        written = _Index(rules)
         decoded = [(allow, _decode_unreserved(pattern)) for allow, pattern in rules]
-        if decoded != rules:
-            self._readings.append(_Index(decoded))
-        self._size = sum(len(pattern) for _, pattern in rules)
+        self._readings.append((written, written if decoded == rules else _Index(decoded)))
+        self._size += sum(len(pattern) for _, pattern in rules)
 
     def __len__(self) -> int:
         """Return how many rules there are."""
-        return len(self._readings[0])
+        return sum(len(written) for written, _ in self._readings)
 
     @property
     def characters(self) -> int:
@@ -54,14 +64,17 @@ class RuleSet:
         fetched only when it is allowed in both readings.
         """
         if "%" not in path:
-            return all(self._verdict(index, path) for index in self._readings)
+            return all(self._allows(*reading, path, path) for reading in self._readings)
         written = _ESCAPE.sub(lambda escape: escape[0].upper(), path)
-        if not self._verdict(self._readings[0], written):
-            return False
         decoded = _decode_unreserved(written)
-        if decoded == written and len(self._readings) == 1:
+        return all(self._allows(*reading, written, decoded) for reading in self._readings)
+
+    def _allows(self, written: "_Index", decoded: "_Index", path: str, plain: str) -> bool:
+        if not self._verdict(written, path):
+            return False
+        if decoded is written and plain == path:
             return True
-        return self._verdict(self._readings[-1], decoded)
+        return self._verdict(decoded, plain)
 
     def _verdict(self, index: "_Index", path: str) -> bool:
         """Let Google's matcher decide among the rules that could match."""

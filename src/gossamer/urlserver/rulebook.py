@@ -21,7 +21,7 @@ class Rulebook:
         self._hosts = hosts
 
     def find(self, name: str) -> Authority | None:
-        """Return an authority (`scheme://host[:port]`, and its proxy if any) if it is known."""
+        """Return an authority (`scheme://host[:port]`, proxy and agent if any) if it is known."""
         host = self._hosts.find(host_of(name.partition(" ")[0]))
         return None if host is None else host.authorities.get(name)
 
@@ -42,7 +42,7 @@ class Rulebook:
 
     def learn(self, authority: Authority, answer: RobotsAnswer, now: float) -> RobotsRules:
         """Let an answer count from now on."""
-        rules = self._decide(answer, authority.rules, now)
+        rules = self._decide(authority, answer, authority.rules, now)
         self._keep(authority, rules)
         return rules
 
@@ -57,10 +57,17 @@ class Rulebook:
         earlier = None
         if unreachable_since is not None:
             earlier = RobotsRules(RobotsState.UNREACHABLE, 0.0, unreachable_since=unreachable_since)
-        self._keep(authority, self._decide(answer, earlier, now))
+        self._keep(authority, self._decide(authority, answer, earlier, now))
 
-    def _decide(self, answer: RobotsAnswer, earlier: RobotsRules | None, now: float) -> RobotsRules:
-        return decide(answer, agent=self._agent, settings=self._settings, earlier=earlier, now=now)
+    def _decide(
+        self,
+        authority: Authority,
+        answer: RobotsAnswer,
+        earlier: RobotsRules | None,
+        now: float,
+    ) -> RobotsRules:
+        agents = (self._agent, authority.agent) if authority.agent else (self._agent,)
+        return decide(answer, agents=agents, settings=self._settings, earlier=earlier, now=now)
 
     def _keep(self, authority: Authority, rules: RobotsRules) -> None:
         before = authority.rules
