@@ -6,7 +6,7 @@ brought, what that means to each site, and the URLs found on it become durable t
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -59,6 +59,8 @@ _SELECTED: Final[dict[int, CrawlStatus]] = {
 _HTTP_REDIRECTS: Final = 5
 _PAGE_REDIRECTS: Final = 1
 
+_Member = TypeVar("_Member", Item, Wanted)
+
 
 class BatchCommit:
     """One transaction's worth of the service."""
@@ -76,6 +78,10 @@ class BatchCommit:
         self._iterations = Iterations(Change(connection, memory, self._tally, now), self._book)
         self._asking = Asking(connection, self._book, memo, now)
         self._wanted = 0
+        self._begun: list[Item] = []
+        """Items for which requests go out."""
+        self._shrunk: set[int] = set()
+        """Batches of which items have ended."""
 
     # ---------------------------------------------------------------- batches begin
 
@@ -114,7 +120,8 @@ class BatchCommit:
     def _select(self, batch_id: int, kind: int, items: Sequence[Wanted]) -> None:
         """Mark members as selected, and have them fetched."""
         status = int(_SELECTED.get(kind, CrawlStatus.SELECTED_CRAWLING))
-        for set_id, doc_ids in _by_set(items).items():
+        for set_id, members in _by_set(items).items():
+            doc_ids = [each.doc_id for each in members]
             with self._book.counted(set_id, doc_ids):
                 for doc_id in doc_ids:
                     member = (status, batch_id, self._now, set_id, doc_id)
@@ -171,8 +178,10 @@ class BatchCommit:
         """Note that requests go out (S3.54); return how each is to be made."""
         items = self._items(due.doc_id for due in batch)
         planned = [self._with_manner(due, items.get(due.doc_id, ())) for due in batch]
+        self._begin_items()
         going = [due for due in planned if due is not None]
         if len(going) < len(batch):
+            self._end_what_is_over()
             self._finish()
         return going
 
@@ -191,19 +200,27 @@ class BatchCommit:
             if others:
                 self._want(due.doc_id)
             return None
-        for item in live:
-            values = (self._now, item.batch_id, item.set_id, item.doc_id)
-            if item.began_at is None:
-                with self._book.counted(item.set_id, [item.doc_id]):
-                    self._connection.execute(BATCHES["crawling_member"], values)
-                self._connection.execute(BATCHES["begin_batch"], (self._now, item.batch_id))
-            self._connection.execute(BATCHES["begin_item"], values)
+        self._begun += live
         return self._collector.with_picks(planned, live)
+
+    def _begin_items(self) -> None:
+        """Note of items that requests for them go out, of some for the first time."""
+        begun, self._begun = self._begun, []
+        fresh = [item for item in begun if item.began_at is None]
+        for set_id, items in _by_set(fresh).items():
+            with self._book.counted(set_id, [item.doc_id for item in items]):
+                self._connection.executemany(
+                    BATCHES["crawling_member"], [(self._now, *_key(item)) for item in items]
+                )
+        for batch_id in {item.batch_id for item in fresh}:
+            self._connection.execute(BATCHES["begin_batch"], (self._now, batch_id))
+        self._connection.executemany(
+            BATCHES["begin_item"], [(self._now, *_key(item)) for item in begun]
+        )
 
     def _leave_out(self, items: Sequence[Item]) -> None:
         for item in items:
             self._end_item(item, ItemState.LEFT_OUT)
-            self._end_if_over(item.batch_id)
 
     # --------------------------------------------------------------- what visits brought
 
@@ -215,50 +232,51 @@ class BatchCommit:
         for verdict in live:
             if verdict.state is not State.PENDING:
                 self._visited(verdict.findings, items.get(verdict.findings.doc_id, ()))
+        self._end_what_is_over()
         self._finish()
         return self._wanted
 
     def _visited(self, findings: Findings, items: Sequence[Item]) -> None:
         """Let one visit count for the items that it was made for, unless it is made once more."""
         mine, others = self._asking.asked_for(items, findings.doc_id)
-        sequel = self._asking.after(mine, findings, _report(findings))
+        report = _report(findings)
+        sequel = self._asking.after(mine, findings, report)
         if sequel.again or others:
             self._want(findings.doc_id)
         if sequel.again:
             return
         for item in mine:
             with self._book.attending(item.set_id, item.wishes):
-                self._judge(item, findings, sequel)
-            self._end_if_over(item.batch_id)
+                self._judge(item, findings, report, sequel)
 
-    def _judge(self, item: Item, findings: Findings, sequel: Sequel) -> None:
+    def _judge(self, item: Item, findings: Findings, report: PageReport, sequel: Sequel) -> None:
         site = self._book.site(item.set_id)
         if site is None:
             # Cleaned up or deleted meanwhile.
             self._end_item(item, ItemState.LEFT_OUT)
         elif findings.redirect_to is not None and findings.outcome == Outcome.OK:
-            self._follow(item, site, findings)
+            self._follow(item, site, findings, report)
         else:
             mask = mask_of_outcome(Outcome(findings.outcome), findings.status)
-            self._crawled(item, site, findings, mask, sequel)
+            self._crawled(item, site, findings, report, mask, sequel)
 
-    def _follow(self, item: Item, site: SiteFacts, findings: Findings) -> None:
+    def _follow(self, item: Item, site: SiteFacts, findings: Findings, report: PageReport) -> None:
         """Go on where a redirect leads, as often as the site allows."""
         properties = self._book.properties_of(site.site_id)
         by_page = findings.status < 300 or findings.status >= 400
         if by_page and item.page_hops >= number_of(
             properties, "HTML_REDIRECTS_MAX", _PAGE_REDIRECTS
         ):
-            self._crawled(item, site, findings, _PAGE_REDIRECTS_BIT)
+            self._crawled(item, site, findings, report, _PAGE_REDIRECTS_BIT)
             return
         if not by_page and item.hops >= number_of(
             properties, "HTTP_REDIRECTS_MAX", _HTTP_REDIRECTS
         ):
-            self._crawled(item, site, findings, _HTTP_REDIRECTS_BIT)
+            self._crawled(item, site, findings, report, _HTTP_REDIRECTS_BIT)
             return
         stopped = self._collector.stopped_redirect(item, site, findings.redirect_to or "")
         if stopped:
-            self._crawled(item, site, findings, stopped)
+            self._crawled(item, site, findings, report, stopped)
             return
         doc_id = self._collector.document(findings.redirect_to or "", findings.doc_id)
         values = (doc_id, int(not by_page), int(by_page), *_key(item))
@@ -270,6 +288,7 @@ class BatchCommit:
         item: Item,
         site: SiteFacts,
         findings: Findings,
+        report: PageReport,
         mask: int,
         sequel: Sequel = NOTHING_MORE,
     ) -> None:
@@ -278,7 +297,6 @@ class BatchCommit:
         if before is None:
             self._end_item(item, ItemState.LEFT_OUT)
             return
-        report = _report(findings)
         properties = self._book.properties_of(site.site_id)
         visited = Visited(site, properties, before, findings, report, mask, sequel)
         values = values_after(visited, self._now)
@@ -292,10 +310,15 @@ class BatchCommit:
 
     def _end_item(self, item: Item, state: ItemState) -> None:
         self._connection.execute(BATCHES["end_item"], (int(state), *_key(item)))
+        self._shrunk.add(item.batch_id)
 
-    def _end_if_over(self, batch_id: int) -> None:
-        if self._connection.execute(BATCHES["is_batch_open"], (batch_id,)).fetchone() is None:
-            self._end_iteration(batch_id)
+    def _end_what_is_over(self) -> None:
+        """End the batches, or their iterations, that have nothing left to do."""
+        shrunk, self._shrunk = sorted(self._shrunk), set()
+        for batch_id in shrunk:
+            is_open = self._connection.execute(BATCHES["is_batch_open"], (batch_id,)).fetchone()
+            if is_open is None:
+                self._end_iteration(batch_id)
 
     # ---------------------------------------------------------------------- iterations
 
@@ -350,8 +373,9 @@ class BatchCommit:
         plan = self._iterations.plan(batch_id)
         if plan is not None and plan.drops_rest:
             self._iterations.drop_rest(batch_id)
-            # Its sites may be told of these URLs again.
+            # Their sites may be told of these URLs again, here and in other processes.
             self._memo.forget()
+            self._connection.execute(BATCHES["members_changed"]).fetchone()
 
     # --------------------------------------------------------------------- batches end
 
@@ -398,11 +422,11 @@ class BatchCommit:
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
 
 
-def _by_set(items: Iterable[Wanted]) -> dict[int, list[int]]:
-    """Return documents by the set in which they are."""
-    by_set: dict[int, list[int]] = {}
+def _by_set(items: Iterable[_Member]) -> dict[int, list[_Member]]:
+    """Return items by the set in which their URLs are."""
+    by_set: dict[int, list[_Member]] = {}
     for item in items:
-        by_set.setdefault(item.set_id, []).append(item.doc_id)
+        by_set.setdefault(item.set_id, []).append(item)
     return by_set
 
 

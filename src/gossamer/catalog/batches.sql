@@ -271,3 +271,13 @@ WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 5, 6, 8)
     AND NOT EXISTS (SELECT 1 FROM batch_item JOIN batch USING (batch_id)
         WHERE batch.state = 0 AND batch_item.state = 0 AND batch_item.set_id = member.set_id
             AND batch_item.doc_id = member.doc_id);
+
+-- name: members_changed
+-- Sites have lost URLs, or want others than before.
+INSERT INTO meta (key, value) VALUES ('members_version', hex(randomblob(8)))
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+RETURNING value;
+
+-- name: members_version
+-- Another value after each such change.
+SELECT value FROM meta WHERE key = 'members_version';

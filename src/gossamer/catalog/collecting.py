@@ -368,7 +368,7 @@ class Collector:
         ]
         if unknown:
             discover(self._connection, self._memory, self._tally, unknown, self._now)
-            known = known_urls(self._connection, md5s)
+            known |= known_urls(self._connection, [found.md5 for found, _ in unknown])
         return {url: known[md5][0] for md5, url in wanted if md5 in known}
 
     def document(self, url: str, parent: int) -> int:

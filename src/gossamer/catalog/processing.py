@@ -108,7 +108,7 @@ def places_to_process(database: Database, size: int, now: float) -> tuple[list[P
 
 def begin_processing(catalog: ServiceCatalog, site_id: str, url_md5: str, now: float) -> bool:
     """Note that a URL is being processed; False if it is not there, or not crawled (any more)."""
-    with changing(catalog, "begin to process a URL", now) as change:
+    with changing(catalog, "begin to process a URL", now, keeps_members=True) as change:
         found = _member(change, site_id, url_md5)
         if found is None:
             return False
@@ -124,7 +124,7 @@ def begin_processing(catalog: ServiceCatalog, site_id: str, url_md5: str, now: f
 
 def release_url(catalog: ServiceCatalog, site_id: str, url_md5: str, now: float) -> None:
     """Let a URL that was selected wait again."""
-    with changing(catalog, "release a URL", now) as change:
+    with changing(catalog, "release a URL", now, keeps_members=True) as change:
         found = _member(change, site_id, url_md5)
         if found is not None:
             site, doc_id = found
@@ -133,7 +133,7 @@ def release_url(catalog: ServiceCatalog, site_id: str, url_md5: str, now: float)
 
 def refuse_url(catalog: ServiceCatalog, site_id: str, url_md5: str, mask: int, now: float) -> None:
     """Note why a URL is not processed, so that it is not selected again (S3.101)."""
-    with changing(catalog, "refuse to process a URL", now) as change:
+    with changing(catalog, "refuse to process a URL", now, keeps_members=True) as change:
         found = _member(change, site_id, url_md5)
         if found is not None:
             site, doc_id = found
@@ -162,7 +162,7 @@ def finish_processing(
 
     False if the URL has left its site meanwhile. One that somebody has made new stays new.
     """
-    with changing(catalog, "note what processing gave", now) as change:
+    with changing(catalog, "note what processing gave", now, keeps_members=True) as change:
         found = _member(change, site_id, url_md5)
         if found is None:
             return False

@@ -28,6 +28,7 @@ class ServiceCatalog(SqliteCatalog):
     ) -> None:
         super().__init__(database, settings, shared=shared)
         self._memo = Memo()
+        self._members_version: tuple[bytes] | None = None
 
     @property
     def database(self) -> Database:
@@ -39,10 +40,19 @@ class ServiceCatalog(SqliteCatalog):
         self._memo.requests.read_file = read_file
 
     @contextmanager
-    def changing(self, what: str, now: float) -> Iterator[tuple[sqlite3.Connection, Memory, Tally]]:
-        """Give what one transaction needs: all of it happens, or nothing."""
+    def changing(
+        self, what: str, now: float, *, keeps_members: bool = False
+    ) -> Iterator[tuple[sqlite3.Connection, Memory, Tally]]:
+        """Give what one transaction needs: all of it happens, or nothing.
+
+        `keeps_members`: sites keep their URLs and what they want of others; so an engine need not
+        forget which URLs they were told of.
+        """
         with self._counting(what, now) as context:
             yield context
+            if not keeps_members:
+                self._members_version = context[0].execute(BATCHES["members_changed"]).fetchone()
+                self._memo.forget()
 
     # Batches.
 
@@ -164,8 +174,11 @@ class ServiceCatalog(SqliteCatalog):
         seen = self._seen_version
         memory = super()._numbers(connection)
         if self._seen_version != seen:
-            # Somebody may have deleted what sites were told of.
-            self._memo.forget()
+            # Somebody may have deleted what sites were told of, or changed what they want.
+            row = connection.execute(BATCHES["members_version"]).fetchone()
+            if row != self._members_version:
+                self._members_version = row
+                self._memo.forget()
         return memory
 
     @contextmanager

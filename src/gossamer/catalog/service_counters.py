@@ -60,6 +60,9 @@ class Sums(Struct, frozen=True):
         return Sums(**{name: getattr(self, name) - getattr(other, name) for name in names})
 
 
+_NOTHING: Final = Sums()
+
+
 @contextmanager
 def counted(
     connection: sqlite3.Connection, site: KnownSite, doc_ids: Iterable[int]
@@ -69,7 +72,8 @@ def counted(
     before = _sums(connection, _SUMS_OF_SOME, which)
     yield
     after = _sums(connection, _SUMS_OF_SOME, which)
-    _move(connection, site.site_id, after.minus(before), _mask(connection, _MASKS_OF_SOME, which))
+    mask = _mask(connection, _MASKS_OF_SOME, which) if after.errors else 0
+    _move(connection, site.site_id, after.minus(before), mask)
 
 
 def count_deleted(connection: sqlite3.Connection, site_id: int, change: int) -> None:
@@ -165,6 +169,8 @@ def _plain(sums: Sums) -> dict[str, object]:
 
 
 def _move(connection: sqlite3.Connection, site_id: int, change: Sums, error_mask: int) -> None:
+    if change == _NOTHING and not error_mask:
+        return
     *_, speed, counter, _ = connection.execute(SERVICE["counters"], (site_id,)).fetchone()
     measured = counter + change.speeds_counter
     total = speed * counter + change.speeds

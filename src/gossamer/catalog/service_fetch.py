@@ -49,7 +49,7 @@ def _looking(
         with catalog.database.reading("fetch URLs") as connection:
             yield connection, None
     else:
-        with changing(catalog, "fetch URLs", now) as change:
+        with changing(catalog, "fetch URLs", now, keeps_members=True) as change:
             yield change.connection, change
 
 

@@ -47,7 +47,7 @@ class Changeable(Protocol):
     """A catalog, as far as changing it goes: the engine's own transactions use this room, too."""
 
     def changing(
-        self, what: str, now: float
+        self, what: str, now: float, *, keeps_members: bool = False
     ) -> AbstractContextManager[tuple[sqlite3.Connection, Memory, Tally]]:
         """Give what one transaction needs: all of it happens, or nothing."""
         ...
@@ -63,9 +63,14 @@ class Change(Struct, frozen=True):
 
 
 @contextmanager
-def changing(catalog: Changeable, what: str, now: float) -> Iterator[Change]:
-    """Run statements as one transaction: durable afterwards, or nothing happened."""
-    with catalog.changing(what, now) as (connection, memory, tally):
+def changing(
+    catalog: Changeable, what: str, now: float, *, keeps_members: bool = False
+) -> Iterator[Change]:
+    """Run statements as one transaction: durable afterwards, or nothing happened.
+
+    `keeps_members`: no site loses URLs, or wants others than before.
+    """
+    with catalog.changing(what, now, keeps_members=keeps_members) as (connection, memory, tally):
         yield Change(connection, memory, tally, now)
 
 

@@ -74,7 +74,7 @@ def judge(
 ) -> Verdict:
     """Return what the filters say about a URL; `macros` (name to value) are replaced first."""
     chosen = [each for each in filters if _is_asked(each, stage, mode)]
-    values = {"URL": url, **(macros or {})}
+    values = {"URL": url, **macros} if macros else {"URL": url}
     try:
         # What excludes comes first: it decides alone.
         if any(_matches(each, url, values) for each in chosen if not each.includes):

@@ -4,6 +4,9 @@ Theory of operation. The standard module cannot be stopped, and an engine withou
 no look-ahead, which filters are full of. So `regex` searches, with a time limit; what is not
 decided by then counts as a fault of the pattern. Counted repetitions are expanded while compiling,
 where there is no time limit, so their product is limited before.
+
+Most patterns repeat or choose at most once; on a short text they are decided at once, and a time
+limit would cost more than the search, the more so as `regex` lets other threads run meanwhile.
 """
 
 import re
@@ -20,6 +23,8 @@ MAX_PATTERN: Final = 8_192
 MAX_SUBJECT: Final = 65_535
 _MOST_REPETITIONS: Final = 10_000
 _SECONDS: Final = 0.25
+_SHORT_SUBJECT: Final = 4_096
+_CHOICES: Final = re.compile(r"[*+?|]")
 _COUNTS: Final = re.compile(r"\{\s*(\d*)\s*(?:,\s*(\d*)\s*)?\}")
 
 
@@ -37,7 +42,9 @@ def check_pattern(pattern: str) -> None:
 
 def found_in(pattern: str, subject: str) -> bool:
     """Whether a pattern is found anywhere in a text; lines are matched one by one by ^ and $."""
-    compiled = _compiled(pattern)
+    compiled, is_quick = _compiled(pattern)
+    if is_quick and len(subject) <= _SHORT_SUBJECT:
+        return compiled.search(subject, concurrent=False) is not None
     if len(subject) > MAX_SUBJECT:
         raise PatternError(pattern, f"a text of at most {MAX_SUBJECT} characters is expected for")
     try:
@@ -48,7 +55,7 @@ def found_in(pattern: str, subject: str) -> bool:
 
 def replaced(pattern: str, replacement: str, subject: str) -> str:
     """Return a text with all that matches replaced; the replacement may name groups."""
-    compiled = _compiled(pattern)
+    compiled, _ = _compiled(pattern)
     if max(len(subject), len(replacement)) > MAX_SUBJECT:
         raise PatternError(pattern, f"a text of at most {MAX_SUBJECT} characters is expected for")
     try:
@@ -63,15 +70,17 @@ def replaced(pattern: str, replacement: str, subject: str) -> str:
 
 
 @lru_cache(maxsize=2_048)
-def _compiled(pattern: str) -> "regex.Pattern[str]":
+def _compiled(pattern: str) -> "tuple[regex.Pattern[str], bool]":
+    """Return a pattern ready for use, and whether it repeats or chooses at most once."""
     if len(pattern) > MAX_PATTERN:
         raise PatternError(pattern, f"at most {MAX_PATTERN} characters are expected")
     if _repetitions(pattern) > _MOST_REPETITIONS:
         raise PatternError(pattern, f"at most {_MOST_REPETITIONS} repetitions are expected")
     try:
-        return regex.compile(pattern, regex.MULTILINE | regex.VERSION0)
+        compiled = regex.compile(pattern, regex.MULTILINE | regex.VERSION0)
     except (regex.error, ValueError, IndexError, OverflowError, RecursionError, MemoryError):
         raise PatternError(pattern, "a regular expression is expected") from None
+    return compiled, "{" not in pattern and len(_CHOICES.findall(pattern)) <= 1
 
 
 def _repetitions(pattern: str) -> int:
