@@ -79,3 +79,13 @@ class PageReport(Struct, frozen=True, array_like=True, gc=False):
     """How long a document is whose head alone was asked for, if the head says so."""
     picked: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Canonical URLs that are in the places which a site has named, by site."""
+    keys: bytes = b""
+    """The md5s of links and media, one after the other: whoever commits has no time to waste."""
+
+    def key_by_url(self) -> dict[str, bytes]:
+        """Return the md5s of links and media, as far as they are given."""
+        keys = self.keys
+        places = range(0, len(keys), 16)
+        return dict(
+            zip((*self.links, *self.media), (keys[at : at + 16] for at in places), strict=False)
+        )

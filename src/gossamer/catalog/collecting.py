@@ -111,6 +111,8 @@ class Collector:
         self._monotonic = monotonic
         self._change = Change(connection, memory, tally, now)
         self._sites: dict[str, KnownSite | None] = {}
+        self._keys: dict[str, bytes] = {}
+        """The md5s of the URLs on the page."""
         self.collected: list[tuple[int, int, bool]] = []
         """Of the last page: what became new by it, as set, document, and if it was unknown."""
 
@@ -125,6 +127,7 @@ class Collector:
             return 0
         patience = Patience(_PATIENCE_SECONDS, self._monotonic)
         links = self._links(report, site)
+        self._keys = report.key_by_url()
         by_site = {item.set_id: links}
         if page.type in _FOR_OTHERS:
             by_site = self._shared_out(page, item, site, links, patience)
@@ -157,7 +160,9 @@ class Collector:
 
     def _paths_of(self, site: SiteFacts) -> str:
         properties = self._book.properties_of(site.site_id)
-        return "" if rules_of(properties).paths is None else properties[XPATH_LIST]
+        if not properties.get(XPATH_LIST) or rules_of(properties).paths is None:
+            return ""
+        return properties[XPATH_LIST]
 
     def stopped_redirect(self, item: Item, site: SiteFacts, target: str) -> int:
         """Return the bits for a redirect that filters do not let pass (stage 8); 0 if all do."""
@@ -211,7 +216,7 @@ class Collector:
             return 0
         rules = self._rules(site)
         may_renew = renews(rules.renewal, site.recrawl_period)
-        keys = {url: md5_of(url) for url in links}
+        keys = {url: self._key(url) for url in links}
         # What a site was told of may be gone by now, or be taken another time.
         may_forget = rules.removal is not None or rules.page_limits or rules.url_limits
         is_usual = not (may_renew or may_forget or item.wishes)
@@ -251,7 +256,7 @@ class Collector:
         """Make URLs members of a site within its limits; return those that are, and faults."""
         if not wanted:
             return set(), 0
-        documents = self._documents([(md5_of(url), url) for url in wanted], item.doc_id)
+        documents = self._documents([(self._key(url), url) for url in wanted], item.doc_id)
         rows = self._connection.execute(
             COLLECTING["known_members"], (site.set_id, json_list(documents.values()))
         )
@@ -265,7 +270,7 @@ class Collector:
             is_own = site.set_id == item.set_id
             values = self._first_values(site, known_site, page, rules, is_own=is_own)
             members = [
-                (Newcomer(known_site, url, md5_of(url), values), documents[url]) for url in taken
+                (Newcomer(known_site, url, self._key(url), values), documents[url]) for url in taken
             ]
             insert_members(self._change, members)
             self.collected += [(site.set_id, documents[url], True) for url in taken]
@@ -328,6 +333,10 @@ class Collector:
             **rules.first_fields,
         }
         return newcomer(known_site, page.url, URL(url=page.url, **fields), self._now).values
+
+    def _key(self, url: str) -> bytes:
+        # A site may want a URL under another name than the page has for it.
+        return self._keys.get(url) or md5_of(url)
 
     def _sieve(
         self, site: SiteFacts, page: PageFacts, rules: CollectingRules, patience: Patience

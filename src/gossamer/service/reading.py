@@ -10,7 +10,7 @@ from gossamer.objects.modified import header_moment
 from gossamer.objects.proxying import is_spoiled
 from gossamer.reports import PageReport
 from gossamer.service.picking import picked
-from gossamer.url.parts import host_of
+from gossamer.url.parts import host_of, md5_of
 
 _MEDIA: Final = ("img", "audio", "video")
 
@@ -19,12 +19,13 @@ def report(page: VisitedPage) -> Iterator[PageReport]:
     """Yield the one record of a page."""
     host = host_of(page.url)
     inside = sum(host_of(url) == host for url in page.links)
-    media = [url for kind in _MEDIA for url in page.assets.get(kind, ())]
+    found = (url for kind in _MEDIA for url in page.assets.get(kind, ()))
+    media = tuple(dict.fromkeys(found))
     yield PageReport(
         charset=page.charset,
         raw_md5=hashlib.md5(page.body, usedforsecurity=False).hexdigest() if page.body else "",
         links=page.links,
-        media=tuple(dict.fromkeys(media)),
+        media=media,
         links_inside=inside,
         links_outside=len(page.links) - inside,
         last_modified=header_moment(page.headers.get("last-modified")),
@@ -32,6 +33,7 @@ def report(page: VisitedPage) -> Iterator[PageReport]:
         spoiled=_is_spoiled(page),
         length=_length(page),
         picked=picked(page),
+        keys=b"".join(map(md5_of, (*page.links, *media))),
     )
 
 
