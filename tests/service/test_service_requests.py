@@ -12,7 +12,7 @@ from gossamer.errors import ConfigError
 from gossamer.objects.enumerations import CrawlStatus, URLState
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.service.engine_settings import engine_settings_of
-from gossamer.service.settings import FetchSettings, ServiceSettings
+from gossamer.service.settings import FetchSettings, ServiceSettings, StorageSettings
 from press import Press, Reply, Request, press
 
 MONDAY = "Mon, 02 Nov 2026 10:00:00 GMT"
@@ -528,4 +528,23 @@ def test_what_one_site_gets_with_its_log_in_is_not_for_another(
     assert site.files(paper.url("/"))["bin"] == b"<p>for members"
     site.set_id = other
     assert site.files(paper.url("/"))["bin"] == b"<p>for everybody"
+    site.close()
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_earlier_versions_of_a_page_are_kept_if_the_configuration_says_so(
+    tmp_path: Path, paper: Press, keeps: bool
+) -> None:
+    url = paper.url("/page")
+    settings = ServiceSettings(
+        fetch=FetchSettings(allow_private=True),
+        storage=StorageSettings(keep_old_resources=keeps),
+        folder=tmp_path,
+    )
+    site = CrawledSite(tmp_path / "w", url, settings=engine_settings_of(settings))
+    for text in (b"first", b"second"):
+        paper.routes["/page"] = (200, {"Content-Type": "text/html"}, b"<p>The %s." % text)
+        site.again()
+    bodies = sorted(path.read_bytes() for path in site.raw.rglob("*.bin"))
+    assert bodies == ([b"<p>The first."] if keeps else []) + [b"<p>The second."]
     site.close()

@@ -9,6 +9,7 @@ from contents_samples import HEAD, NOW, ONE, REQUEST, SITE, TWO, Storage, put
 from gossamer.errors import StoreError
 from gossamer.store.content_storage import StorageType, open_files
 from gossamer.store.key_value import TEMPLATE
+from gossamer.store.raw_files import RawFiles
 
 STEM = f"{ONE}_20261116030000123456"
 
@@ -246,3 +247,29 @@ def test_a_link_in_place_of_a_database_is_refused(storage, contents, tmp_path):
 def test_a_moment_that_no_calendar_has_is_refused(contents, stamp):
     with pytest.raises(StoreError):
         put(contents, stamp=stamp)
+
+
+@pytest.mark.parametrize("keeps_old", [True, False])
+def test_earlier_versions_stay_or_go_as_asked(tmp_path, keeps_old):
+    files = RawFiles(tmp_path / "raw", keeps_old=keeps_old)
+    for number, stamp in enumerate((1e9, 2e9, 3e9)):
+        parts = {"headers": b"h%d" % number, "request": b"r%d" % number}
+        files.put(SITE, ONE, stamp, b"body %d" % number, parts)
+        files.put(SITE, TWO, 1e9, b"of another URL", {"headers": None})
+        files.sync()
+    versions = files.versions(SITE, ONE, "all")
+    assert [version.body for version in versions] == [
+        b"body %d" % number for number in range(3) if keeps_old or number == 2
+    ]
+    assert (versions[-1].headers, versions[-1].request) == (b"h2", b"r2")
+    assert [version.body for version in files.versions(SITE, TWO, "all")] == [b"of another URL"]
+    left = [path for path in (tmp_path / "raw").rglob(f"{ONE}*") if path.is_file()]
+    assert len(left) == 3 * len(versions)
+
+
+def test_an_older_version_that_comes_late_does_not_take_the_place_of_the_newest(tmp_path):
+    files = RawFiles(tmp_path / "raw", keeps_old=False)
+    for stamp in (2e9, 1e9):
+        files.put(SITE, ONE, stamp, b"of %d" % stamp, {"headers": None})
+        files.sync()
+    assert [version.body for version in files.versions(SITE, ONE, "all")] == [b"of 2000000000"]

@@ -21,6 +21,10 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
             "files, by site and URL; empty: in the archive."
         ),
     ] = ""
+    raw_keeps_old: Annotated[
+        bool,
+        Meta(description="In that folder, earlier versions of a URL stay when it gets another."),
+    ] = True
     max_file_bytes: Annotated[
         int,
         Meta(

@@ -69,8 +69,12 @@ class Intake:
         self._archived = (
             None if store is None else Archived(assignment.catalog, settings.catalog, clock)
         )
-        raw_folder = settings.store.raw_folder
-        self._copies = RawCopies(Path(raw_folder)) if raw_folder else None
+        kept = settings.store
+        self._copies = (
+            RawCopies(Path(kept.raw_folder), keeps_old=kept.raw_keeps_old)
+            if kept.raw_folder
+            else None
+        )
         self._done: list[Done] = []
         self._unsynced: list[Findings] = []
         self._oldest_unsynced = 0.0

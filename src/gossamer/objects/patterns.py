@@ -80,7 +80,9 @@ def _compiled(pattern: str) -> "tuple[regex.Pattern[str], bool]":
         compiled = regex.compile(pattern, regex.MULTILINE | regex.VERSION0)
     except (regex.error, ValueError, IndexError, OverflowError, RecursionError, MemoryError):
         raise PatternError(pattern, "a regular expression is expected") from None
-    return compiled, "{" not in pattern and len(_CHOICES.findall(pattern)) <= 1
+    # (?R) and the like may go on for ever without repeating anything.
+    is_quick = not any(sign in pattern for sign in ("{", "(?"))
+    return compiled, is_quick and len(_CHOICES.findall(pattern)) <= 1
 
 
 def _repetitions(pattern: str) -> int:

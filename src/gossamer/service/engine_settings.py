@@ -26,9 +26,17 @@ def engine_settings_of(settings: ServiceSettings, *, allow_private: bool = False
                 "proxies": fetch.proxies,
                 "proxy_by_name": fetch.proxy_by_name,
             },
-            "store": {} if in_archive else {"keep": False, "raw_folder": str(settings.raw_dir)},
+            "store": {} if in_archive else _raw_files(settings),
         },
     )
+
+
+def _raw_files(settings: ServiceSettings) -> dict[str, object]:
+    return {
+        "keep": False,
+        "raw_folder": str(settings.raw_dir),
+        "raw_keeps_old": settings.storage.keep_old_resources,
+    }
 
 
 def _identity(settings: ServiceSettings) -> dict[str, object]:

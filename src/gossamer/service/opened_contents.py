@@ -105,7 +105,12 @@ def open_contents(settings: ServiceSettings, closing: ExitStack, clock: Clock) -
     folder = settings.data_dir
     storage = StorageType(settings.storage.content_storage_type)
     if storage is not StorageType.WARC:
-        contents = open_files(storage, folder / "raw", folder / "db")
+        contents = open_files(
+            storage,
+            folder / "raw",
+            folder / "db",
+            keeps_old=settings.storage.keep_old_resources,
+        )
         closing.callback(contents.close)
         return contents
     processed = KeyValueFiles(folder / "db")

@@ -194,7 +194,11 @@ class StorageSettings(Section, frozen=True):
         ),
     ] = 0
     keep_old_resources: Annotated[
-        bool, Meta(description="Keep earlier versions of raw files beside the newest.")
+        bool,
+        Meta(
+            description="Keep earlier versions of raw files beside the newest; an archive (type 2) "
+            "keeps them in any case."
+        ),
     ] = True
 
 

@@ -245,7 +245,12 @@ class WarcContents:
 
 
 def open_files(
-    storage: StorageType, data_folder: Path, db_folder: Path, *, system: System | None = None
+    storage: StorageType,
+    data_folder: Path,
+    db_folder: Path,
+    *,
+    system: System | None = None,
+    keeps_old: bool = True,
 ) -> Contents:
     """Open storage type 0 or 1; type 2 is a WarcContents over the archive of a workspace."""
     processed: ProcessedContents
@@ -255,7 +260,7 @@ def open_files(
         processed = ContentTables(db_folder)
     else:
         processed = KeyValueFiles(db_folder)
-    return FileContents(RawFiles(data_folder, system=system), processed)
+    return FileContents(RawFiles(data_folder, system=system, keeps_old=keeps_old), processed)
 
 
 def _raw_of(document: StoredDocument) -> bytes:

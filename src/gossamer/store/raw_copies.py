@@ -12,8 +12,10 @@ from gossamer.store.raw_files import RawFiles
 class RawCopies:
     """Keeps what was fetched for the sites that wanted it."""
 
-    def __init__(self, folder: Path, *, system: System | None = None) -> None:
-        self._files = RawFiles(folder, system=system)
+    def __init__(
+        self, folder: Path, *, system: System | None = None, keeps_old: bool = True
+    ) -> None:
+        self._files = RawFiles(folder, system=system, keeps_old=keeps_old)
 
     def keep(self, fetch: Fetch, page: Page) -> None:
         """Take a document for each site that wants it; durable after `sync`."""

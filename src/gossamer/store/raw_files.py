@@ -69,8 +69,12 @@ class _Waiting(Struct):
 class RawFiles:
     """The raw contents below one folder."""
 
-    def __init__(self, folder: Path, *, system: disk.System | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, system: disk.System | None = None, keeps_old: bool = True
+    ) -> None:
+        """`keeps_old`: earlier versions of a URL stay when it gets another."""
         self._folder = folder
+        self._keeps_old = keeps_old
         self._system = system or disk.System()
         self._waiting: list[_Waiting] = []
         self._waiting_bytes = 0
@@ -109,6 +113,10 @@ class RawFiles:
                 for version in waiting:
                     _place(root, version, [next(unused) for _ in version.parts])
                 self._sync_names(root, waiting, whole=whole)
+                if not self._keeps_old:
+                    # Now, and not before: at every moment there is a version that is durable.
+                    for place in {(version.site, version.md5) for version in waiting}:
+                        _remove_old(root, *place)
             except BaseException:
                 for name in names:
                     with suppress(OSError):
@@ -298,6 +306,19 @@ def _place(root: int, version: _Waiting, names: list[str]) -> None:
                     os.unlink(version.stem + suffix, dir_fd=folder)
         for (suffix, _), name in zip(version.parts, names, strict=True):
             os.rename(f"{_NEW}/{name}", version.stem + suffix, src_dir_fd=root, dst_dir_fd=folder)
+
+
+def _remove_old(root: int, site: str, md5: str) -> None:
+    """Remove all versions of a URL but the newest."""
+    folder = _open_below(root, *_path(site, md5))
+    if folder is None:
+        return
+    with _closing(folder):
+        for _, stem in _stems(folder, md5)[:-1]:
+            # The body first: a version without one is none.
+            for suffix in (_BODY, *_SUFFIXES.values(), _OTHER_REQUEST):
+                with suppress(FileNotFoundError):
+                    os.unlink(stem + suffix, dir_fd=folder)
 
 
 def _path(site: str, md5: str) -> tuple[str, ...]:
