@@ -7,13 +7,14 @@ from gossamer.catalog.service_sites import SiteError, find_sites, new_site, upda
 from gossamer.catalog.service_urls import update_urls
 from gossamer.objects.enumerations import (
     CrawlStatus,
+    FetchType,
     FilterType,
     SiteState,
     UpdateType,
     URLType,
 )
 from gossamer.objects.normal import identified_site
-from gossamer.objects.problems import CriterionError, ObjectError
+from gossamer.objects.problems import CriterionError, ObjectError, UnsupportedError
 from gossamer.objects.selection import Criterions
 from gossamer.objects.site import (
     Filter,
@@ -367,3 +368,14 @@ def test_a_date_of_a_site_may_be_made_of_its_columns(desk):
     site_id = desk.site(recrawl_period=10)
     update(desk, site_id, recrawl_date="DATE_ADD(RecrawlDate, INTERVAL RecrawlPeriod MINUTE)")
     assert desk.status(site_id).recrawl_date == "2027-01-15T08:20:00Z"
+
+
+@pytest.mark.parametrize("fetch_type", [FetchType.DYNAMIC, FetchType.EXTERNAL])
+def test_pages_that_need_a_browser_are_refused_and_nothing_changes(desk, fetch_type):
+    with pytest.raises(UnsupportedError, match="fetchType.*without a browser"):
+        new_site(desk.catalog, Site(id="s1", fetch_type=fetch_type), NOW)
+    assert desk.status("s1").state is SiteState.NOT_FOUND
+    new_site(desk.catalog, Site(id="s1", fetch_type=FetchType.AUTO), NOW)
+    with pytest.raises(UnsupportedError, match="fetchType"):
+        update(desk, "s1", fetch_type=fetch_type, description="other")
+    assert (desk.status("s1").fetch_type, desk.status("s1").description) == (FetchType.AUTO, "")

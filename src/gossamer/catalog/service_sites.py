@@ -37,6 +37,7 @@ from gossamer.objects.enumerations import (
     UpdateType,
 )
 from gossamer.objects.filters import check_filters
+from gossamer.objects.methods import check_fetch_type
 from gossamer.objects.normal import normalised
 from gossamer.objects.normalizing import Rewriting, rewriting_of, rewritten
 from gossamer.objects.problems import ObjectError
@@ -94,6 +95,7 @@ def make_site(change: Change, site: Site) -> KnownSite:
     connection = change.connection
     if find_site(connection, site.id) is not None:
         raise SiteError("Site", "id", f"duplicate site {site.id}; another id is expected")
+    check_fetch_type("Site", site.fetch_type)
     (site_id,) = connection.execute(SERVICE["next_site_id"]).fetchone()
     values = _column_values(site, _GIVEN, change.now)
     values["cdate"] = values.get("cdate", change.now)
@@ -115,6 +117,7 @@ def update_site(catalog: Changeable, update: SiteUpdate, now: float) -> int:
 
     SiteError if the site that is named is not there (C3).
     """
+    check_fetch_type("SiteUpdate", update.fetch_type)
     with changing(catalog, "change sites", now) as change:
         sites = _meant(change, update)
         for site in sites:

@@ -16,6 +16,7 @@ from gossamer.objects.batch import BatchItem
 from gossamer.objects.coding import decode_object, encode
 from gossamer.objects.enumerations import GENERAL_SITE
 from gossamer.objects.filters import check_filters
+from gossamer.objects.methods import check_fetch_type
 from gossamer.objects.problems import ObjectError
 from gossamer.objects.properties import check_properties
 from gossamer.objects.site import Properties, Property, Site, SiteUpdate
@@ -70,6 +71,7 @@ def wishes_of(item: BatchItem, *, alone: bool = False) -> Wishes:
             raise ObjectError("BatchItem", "siteObj.criterions", "fields of one site are expected")
         if site.id is not None and (site.id or GENERAL_SITE) != (item.site_id or GENERAL_SITE):
             raise ObjectError("BatchItem", "siteObj.id", "the site of the item is expected")
+        check_fetch_type("BatchItem.siteObj", site.fetch_type)
         check_properties(site.properties or ())
         check_filters(site.filters or ())
     values = {each.name: each.value for each in own}
