@@ -372,7 +372,7 @@ def test_a_date_of_a_site_may_be_made_of_its_columns(desk):
 
 @pytest.mark.parametrize("fetch_type", [FetchType.DYNAMIC, FetchType.EXTERNAL])
 def test_pages_that_need_a_browser_are_refused_and_nothing_changes(desk, fetch_type):
-    with pytest.raises(UnsupportedError, match="fetchType.*without a browser"):
+    with pytest.raises(UnsupportedError, match=r"fetchType.*without a browser"):
         new_site(desk.catalog, Site(id="s1", fetch_type=fetch_type), NOW)
     assert desk.status("s1").state is SiteState.NOT_FOUND
     new_site(desk.catalog, Site(id="s1", fetch_type=FetchType.AUTO), NOW)
