@@ -1,11 +1,13 @@
-"""URL_NEW of many URLs in one call, from a client through the real daemon to the catalog and back.
+"""URL_NEW of many URLs in one call, and questions about them, through the real daemon and back.
 
-.venv/bin/python bench/service_call.py [--urls 100000] [--times 3]
+.venv/bin/python bench/service_call.py [--urls 100000] [--times 3] [--questions 2000]
 
+Questions are asked one after the other over one connection, as gossamer.Service asks them.
 On a busy machine the time of the processor tells more than that of the clock.
 """
 
 import argparse
+import asyncio
 import os
 import re
 import subprocess
@@ -13,13 +15,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import quantiles
 
 from gossamer.daemons.endpoints import Endpoint, parse_endpoint
 from gossamer.objects.enumerations import Operation
 from gossamer.objects.normal import url_md5
-from gossamer.objects.site import Site
-from gossamer.objects.url import URL
+from gossamer.objects.site import Site, SiteStatus
+from gossamer.objects.url import URL, URLStatus
 from gossamer.service.calling import call
+from gossamer.service.client import Service
 
 ROOT = "http://s1.example/"
 CONFIGURATION = """\
@@ -59,10 +63,30 @@ def computing(process_id: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+async def ask(node: Endpoint, pages: int, questions: int) -> None:
+    """Ask for the status of URLs and of their site, and print how long the answers took."""
+    site = url_md5(ROOT)
+    async with Service(f"tcp://{node}") as service:
+        url_times, site_times = [], []
+        for number in range(questions):
+            asked = URLStatus(site_id=site, url=f"{ROOT}0/{number * 7919 % pages}")
+            begun = time.perf_counter()
+            (url,) = await service.url_status([asked])
+            url_times.append(time.perf_counter() - begun)
+            assert url.url == asked.url
+            begun = time.perf_counter()
+            await service.site_status(SiteStatus(id=site))
+            site_times.append(time.perf_counter() - begun)
+    for name, times in (("URL_STATUS", url_times), ("SITE_STATUS", site_times)):
+        middle, late = (1_000 * quantiles(times, n=100)[place] for place in (49, 98))
+        print(f"{name}: {middle:.2f} ms in the middle, {late:.2f} ms for 99 of 100")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--urls", type=int, default=100_000)
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--questions", type=int, default=2_000)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         daemon, node = started(Path(folder))
@@ -83,6 +107,7 @@ def main() -> None:
                     f"URL_NEW of {given.urls}: {seconds:.2f} s; computing: client {own:.2f} s, "
                     f"daemon {its:.2f} s"
                 )
+            asyncio.run(ask(node, given.urls, given.questions))
         finally:
             daemon.terminate()
             daemon.wait()
