@@ -135,9 +135,9 @@ class CountedCatalog(ServiceCatalog):
     countdown: Countdown
 
     @contextmanager
-    def changing(self, what: str, now: float):
+    def changing(self, what: str, now: float, *, keeps_members: bool = False):
         self.countdown.step()
-        with super().changing(what, now) as context:
+        with super().changing(what, now, keeps_members=keeps_members) as context:
             yield context
         self.countdown.step()
 
