@@ -85,3 +85,14 @@ def test_a_frame_split_anywhere_is_put_together(ends):
         assert list(near.receive()) == []
     far._socket.sendall(data[-1:])
     assert [tag for tag, _ in near.receive()] == [Tag.WORKING]
+
+
+def test_a_worker_whose_parent_is_gone_hears_it_and_does_not_fail():
+    mine, other = link_pair()
+    worker = Link(mine, blocking=True)
+    other.close()
+    for _ in range(3):
+        worker.send(Tag.READY, None)
+    assert worker.closed
+    assert list(worker.receive()) == []
+    worker.close()

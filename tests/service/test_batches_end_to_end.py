@@ -228,8 +228,9 @@ def test_a_batch_may_say_itself_that_its_url_is_a_feed(crawler: Crawler) -> None
 
 
 def test_what_an_item_asks_for_is_in_its_request(crawler: Crawler) -> None:
-    for path in ("/a", "/b"):
-        page(crawler.paper, path, "/c", "/d")
+    # The two may come back in any order, so they lead to different pages.
+    page(crawler.paper, "/a", "/c", "/d")
+    page(crawler.paper, "/b", "/e")
     site = crawler.site(properties={"HTTP_HEADERS": '{"X-From": "site"}'})
     own = SiteUpdate(filters=[Filter(pattern="/c$", action=1)])
     mine = {"HTTP_HEADERS": {"X-From": "item"}}
@@ -237,6 +238,9 @@ def test_what_an_item_asks_for_is_in_its_request(crawler: Crawler) -> None:
     said = {each.path: each.headers.get("x-from") for each in crawler.paper.log}
     assert (said["/a"], said["/b"]) == ("item", "site")
     assert crawler.url(site, "/c").parent_md5 == url_md5(crawler.paper.url("/a"))
+    assert crawler.url(site, "/e").parent_md5 == url_md5(crawler.paper.url("/b"))
+    with pytest.raises(ValueError, match="not enough values"):
+        crawler.url(site, "/d")
 
 
 @pytest.mark.parametrize(

@@ -117,10 +117,13 @@ class Link:
         return len(self._out)
 
     def send(self, tag: Tag, payload: object) -> None:
-        """Send a frame, or keep it until the other side reads."""
+        """Send a frame, or keep it until the other side reads; nobody reads it if that is gone."""
         data = frame(tag, payload)
         if self._blocking:
-            self._socket.sendall(data)
+            try:
+                self._socket.sendall(data)
+            except OSError:
+                self.closed = True
         else:
             self._out += data
             self.flush()
