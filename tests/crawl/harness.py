@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from gossamer.fakeweb.log import Log
@@ -138,8 +139,9 @@ class Killer:
             kind = self._random.random()
             workers = children_of(process.pid)
             if kind < 0.5 and workers:
-                self._kill(os.kill, self._random.choice(workers))
-                self.kills_of_one += 1
+                with suppress(ProcessLookupError):  # it may have ended since it was looked up
+                    self._kill(os.kill, self._random.choice(workers))
+                    self.kills_of_one += 1
                 continue
             self._kill(os.killpg if kind < 0.8 else os.kill, process.pid)
             self.kills_of_all += 1
