@@ -1,9 +1,12 @@
 """Scraping in a process of its own: what a page can do to it, and what comes of that."""
 
 import os
+import resource
 import signal
 import threading
 import time
+from contextlib import ExitStack
+from pathlib import Path
 
 from processing_rig import PAGE
 
@@ -25,6 +28,17 @@ def test_a_page_is_scraped_as_it_would_be_here() -> None:
         process.scrape(page(PAGE * 2_000))
         assert process.process_id == first
         assert process.starts == 1
+
+
+def test_many_open_files_do_not_hinder_it() -> None:
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (usual, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4_096, most), most))
+        while stack.enter_context(Path(os.devnull).open()).fileno() < 1_100:
+            pass
+        with ScrapeProcess() as process:
+            assert isinstance(process.scrape(page()), Scraped)
 
 
 def test_a_process_that_takes_too_long_is_ended_and_replaced() -> None:

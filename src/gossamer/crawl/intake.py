@@ -121,6 +121,8 @@ class Intake:
         """Finish the archive files."""
         if self._store is not None:
             self._store.close()
+        if self._copies is not None:
+            self._copies.close()
         if self._archived is not None:
             self._archived.close()
 

@@ -128,9 +128,8 @@ class ScrapeProcess:
             left = end - time.monotonic()
             if left <= 0:
                 return None
-            writing = [link] if link.waiting_bytes else []
             if not link.closed:
-                select.select([link], writing, [], left)
+                _await(link, left)
         return None
 
     def _lost(self, link: Link) -> Failed:
@@ -144,6 +143,13 @@ class ScrapeProcess:
         if has_died:
             return Failed(f"scraping ended its process with code {process.returncode}")
         return Failed(f"scraping took longer than {self.kill_seconds:g} s", is_overdue=True)
+
+
+def _await(link: Link, seconds: float) -> None:
+    """Wait until something can be done at a link: by poll, for a service has many files open."""
+    poll = select.poll()
+    poll.register(link, select.POLLIN | (select.POLLOUT if link.waiting_bytes else 0))
+    poll.poll(seconds * 1_000)
 
 
 def scraped(page: Page) -> Scraped:

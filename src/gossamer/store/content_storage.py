@@ -125,7 +125,7 @@ class FileContents:
 
     def close(self) -> None:
         """Sync."""
-        self._raw.sync()
+        self._raw.close()
 
 
 class WarcContents:

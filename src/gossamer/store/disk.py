@@ -15,11 +15,17 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+def _open_in(folder: int, name: str, flags: int, mode: int) -> int:
+    return os.open(name, flags, mode, dir_fd=folder)
+
+
 @dataclass(frozen=True, slots=True)
 class System:
     """The calls themselves, as values, so that the n-th of them can be made to fail."""
 
     open: Callable[[Path, int, int], int] = os.open
+    open_in: Callable[[int, str, int, int], int] = _open_in
+    """The same in an open folder."""
     write: Callable[[int, bytes | memoryview], int] = os.write
     fdatasync: Callable[[int], None] = os.fdatasync
     fsync: Callable[[int], None] = os.fsync

@@ -39,6 +39,10 @@ class RawCopies:
         """Make everything taken so far durable."""
         self._files.sync()
 
+    def close(self) -> None:
+        """Leave nothing to be done by others."""
+        self._files.close()
+
 
 def cookie_lines(fetch: Fetch) -> bytes | None:
     """Return the cookies that a response set, one on each line; None if it set none."""
