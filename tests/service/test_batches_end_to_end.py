@@ -178,11 +178,11 @@ def test_a_batch_keeps_to_its_time(crawler: Crawler, drops: bool) -> None:
     page(crawler.paper, "/", *(f"/{number}" for number in range(30)))
     for number in range(30):
         crawler.paper.routes[f"/{number}"] = slow
-    site = crawler.site(http_timeout=2_000)
+    site = crawler.site(http_timeout=5_000)
     done = crawler.crawl(
         crawler.item(site, "/"),
         max_iterations=2,
-        max_execution_time=2,
+        max_execution_time=5,
         remove_unprocessed_items=drops,
     )
     assert done.error_mask >> ErrorBit.MAX_EXECUTION_TIME & 1

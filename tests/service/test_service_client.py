@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import stat
 import subprocess
 import sys
@@ -10,16 +11,19 @@ import pytest
 from service_rig import EXAMPLES, Daemon, item_of, program, write_ini
 
 import gossamer as library
+from gossamer.daemons.endpoints import Endpoint
 from gossamer.errors import InputError, ServiceError
 from gossamer.objects.answers import GeneralResponse
 from gossamer.objects.batch import Batch, BatchItem
 from gossamer.objects.coding import decode, encode
 from gossamer.objects.content import URLContentRequest
-from gossamer.objects.enumerations import Operation, SiteState
+from gossamer.objects.enumerations import Operation, ResponseError, SiteState
 from gossamer.objects.operations import FORMS
 from gossamer.objects.site import Site, SiteDelete, SiteFind, SiteStatus, SiteUpdate
 from gossamer.objects.url import URL, URLStatus
+from gossamer.service import calling, client
 from gossamer.service.curve import client_keys, make_keys
+from gossamer.service.envelope import AdminRequest
 from gossamer.service.exchange import compact
 from gossamer.service.names import CLIENT_COMMANDS, OTHER_NAMES
 
@@ -282,6 +286,29 @@ def test_keys_let_in_those_who_are_known_and_nobody_else(tmp_path):
             asyncio.run(talk("stranger"))
         assert daemon.terminate() == 0
         assert "unknown key was turned away" in daemon.log
+
+
+def test_where_nobody_listens_an_answer_is_not_waited_for(monkeypatch):
+    """However long an answer may take: the time it has is never used up here."""
+    monkeypatch.setattr(calling, "CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+        # One takes connections and never says a word, the other takes none.
+        closed.bind(("127.0.0.1", 0))
+        for port in (silent.getsockname()[1], closed.getsockname()[1]):
+            node = Endpoint("127.0.0.1", port)
+            told = calling.call([node], Operation.SITE_FIND, SiteFind(), timeout_seconds=3_600)
+            assert told.error_code == ResponseError.NO_ANSWER
+            assert f"127.0.0.1:{port}; see that dc-daemon runs there" in told.error_message
+            with pytest.raises(ServiceError, match="see that dc-daemon runs there"):
+                calling.ask(node, AdminRequest("STAT"), timeout_seconds=3_600)
+
+            async def talk(node: Endpoint) -> None:
+                async with library.Service(str(node), timeout_seconds=3_600) as dc:
+                    await dc.site_find(SiteFind())
+
+            with pytest.raises(ServiceError, match="see that dc-daemon runs there"):
+                asyncio.run(talk(node))
 
 
 def test_keys_are_for_their_owner_alone(tmp_path, gossamer):

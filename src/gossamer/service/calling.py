@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,9 +13,12 @@ from gossamer.objects.answers import ClientResponse
 from gossamer.objects.enumerations import Operation
 from gossamer.service.curve import ClientKeys
 from gossamer.service.envelope import AdminAnswer, AdminRequest
-from gossamer.service.exchange import combine, new_id, read_answer, requests_for
+from gossamer.service.exchange import CHECKS, combine, new_id, read_answer, requests_for
 from gossamer.service.transport import Socket, tcp_address
 from gossamer.service.zeromq import zmq
+
+CONNECT_SECONDS: Final = 10.0
+"""Who has not been reached by then is not there, however long an answer may take."""
 
 
 def call(
@@ -30,9 +33,7 @@ def call(
     """Have all nodes carry out an operation, and return one answer, also for their silence."""
     bodies = requests_for(operation, payload, len(nodes))
     with _sockets(nodes, keys) as sockets:
-        for socket, (_, body) in zip(sockets, bodies, strict=True):
-            socket.send_multipart([b"", body])
-        answers = _collect(sockets, timeout_seconds)
+        answers = _exchange(sockets, [body for _, body in bodies], timeout_seconds)
     responses = [
         read_answer(operation, identifier, answer) if answer is not None else None
         for (identifier, _), answer in zip(bodies, answers, strict=True)
@@ -50,10 +51,9 @@ def ask(
     """Have an administrator's command carried out; raise ServiceError if there is no answer."""
     marked = msgspec.structs.replace(request, id=new_id())
     with _sockets([node], keys) as sockets:
-        sockets[0].send_multipart([b"", msgspec.json.encode(marked)])
-        (answer,) = _collect(sockets, timeout_seconds)
+        (answer,) = _exchange(sockets, [msgspec.json.encode(marked)], timeout_seconds)
     if answer is None:
-        raise ServiceError(f"{node} did not answer within {timeout_seconds:g} s")
+        raise ServiceError(f"no answer from {node}{CHECKS}")
     try:
         return msgspec.json.decode(answer, type=AdminAnswer)
     except msgspec.MsgspecError as error:
@@ -61,8 +61,9 @@ def ask(
 
 
 def connect(socket: "zmq.Socket[Any]", node: Endpoint, keys: ClientKeys | None) -> None:
-    """Connect a socket; it gets there as soon as the node is there."""
+    """Connect a socket; it gets there as soon as the node is there, and takes nothing before."""
     socket.setsockopt(zmq.LINGER, 0)
+    socket.setsockopt(zmq.IMMEDIATE, 1)
     socket.setsockopt(zmq.IPV6, int(":" in node.host))
     if keys is not None:
         socket.curve_secretkey = keys.own.secret
@@ -84,15 +85,27 @@ def _sockets(nodes: Sequence[Endpoint], keys: ClientKeys | None) -> Iterator[lis
                 socket.close(linger=0)
 
 
-def _collect(sockets: Sequence[Socket], timeout_seconds: float) -> list[bytes | None]:
+def _exchange(
+    sockets: Sequence[Socket], bodies: Sequence[bytes], timeout_seconds: float
+) -> list[bytes | None]:
     """Return an answer for each socket; None for those that are silent until the time is up."""
+    begun = time.monotonic()
+    unsent = dict(zip(sockets, bodies, strict=True))
     answers: dict[Socket, bytes] = {}
     poller = zmq.Poller()
     for socket in sockets:
-        poller.register(socket, zmq.POLLIN)
-    deadline = time.monotonic() + timeout_seconds
-    while len(answers) < len(sockets) and (left := deadline - time.monotonic()) > 0:
+        poller.register(socket, zmq.POLLOUT)
+    while len(answers) < len(sockets):
+        # When only those are missing that cannot be reached, there is less to wait for.
+        is_waiting = len(unsent) + len(answers) < len(sockets)
+        most = timeout_seconds if is_waiting else min(timeout_seconds, CONNECT_SECONDS)
+        if (left := begun + most - time.monotonic()) <= 0:
+            break
         for socket, _ in poller.poll(int(left * 1000) + 1):
-            answers[socket] = socket.recv_multipart()[-1]
-            poller.unregister(socket)
+            if socket in unsent:
+                socket.send_multipart([b"", unsent.pop(socket)])
+                poller.modify(socket, zmq.POLLIN)
+            else:
+                answers[socket] = socket.recv_multipart()[-1]
+                poller.unregister(socket)
     return [answers.get(socket) for socket in sockets]

@@ -14,7 +14,7 @@ from gossamer.errors import ServiceError
 from gossamer.objects import answers, batch, content, extras, site, url
 from gossamer.objects.answers import ClientResponse, GeneralResponse
 from gossamer.objects.enumerations import Operation
-from gossamer.service.calling import connect
+from gossamer.service.calling import CONNECT_SECONDS, connect
 from gossamer.service.curve import ClientKeys
 from gossamer.service.exchange import (
     combine,
@@ -92,7 +92,8 @@ class Service:
         socket = free.pop() if free else _connected(self._context, node, self._keys)
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                await socket.send_multipart([b"", body])
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    await socket.send_multipart([b"", body])
                 answer = (await socket.recv_multipart())[-1]
         except TimeoutError:
             socket.close(linger=0)

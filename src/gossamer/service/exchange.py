@@ -24,6 +24,7 @@ from gossamer.objects.site import Site, SiteUpdate
 from gossamer.service.envelope import Answer, Problem, Request
 
 _SHARED_LIMITS: Final = ("max_urls", "max_resources", "max_errors")
+CHECKS: Final = "; see that dc-daemon runs there, and that the keys are the right ones"
 
 
 def parse_node(text: str) -> Endpoint:
@@ -110,7 +111,7 @@ def combine(
     if not nodes:
         return ClientResponse(error_code=ResponseError.NO_NODE, error_message="there is no node")
     if not heard:
-        text = f"{Problem.TIMEOUT}: no answer from {', '.join(map(str, nodes))}"
+        text = f"{Problem.TIMEOUT}: no answer from {', '.join(map(str, nodes))}{CHECKS}"
         return ClientResponse(error_code=ResponseError.NO_ANSWER, error_message=text)
     items = [
         item
