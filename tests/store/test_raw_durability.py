@@ -159,6 +159,18 @@ def test_what_was_acknowledged_survives_and_what_was_deleted_does_not_come_back(
         assert list((folder / "found" / ".journal").iterdir()) == []
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "each"])
+def test_of_versions_of_one_moment_the_last_is_kept(tmp_path: Path, whole: bool) -> None:
+    contents = opened(tmp_path / "data", System(syncs_whole=lambda _: whole))
+    for number in range(40):
+        put(contents, body=b"%d" % number * 10_000, meta=b"m" if number % 2 else None)
+    contents.sync()
+    (version,) = contents.raw(SITE, ONE, "all")
+    assert version.body == b"39" * 10_000
+    assert version.meta == b"m"
+    contents.close()
+
+
 def test_one_sync_of_the_journal_does_for_all_versions(tmp_path: Path) -> None:
     disk = Disk(tmp_path / "data", whole=True)
     contents = opened(tmp_path / "data", disk.system())

@@ -257,7 +257,9 @@ class RawFiles:
                 raw_versions.place(self._system, root, version, durable=False)
             self._system.syncfs(root)
             return
-        _at_once(self._place_durable, [(root, version) for version in versions])
+        # Of the same moment the last counts, and no other may be written beside it.
+        last = {(version.site, version.stem): version for version in versions}
+        _at_once(self._place_durable, [(root, version) for version in last.values()])
         # From the lowest folder to the highest.
         for depth in (3, 2, 1):
             paths = sorted({version.path[:depth] for version in versions})
