@@ -91,7 +91,12 @@ def settling(path: Path, system: disk.System, *, also_living: bool) -> Iterator[
         lives = _is_locked(descriptor)
         if lives and not (also_living and os.fstat(descriptor).st_size):
             return
-        versions = list(_read(descriptor))
+        try:
+            versions = [_checked(data) for data in _records(descriptor)]
+        except StoreError as error:
+            raise StoreError(
+                f"{path} is no journal of raw contents: {error}; move it away"
+            ) from error
         if versions:
             yield versions
         if lives:
@@ -112,7 +117,8 @@ def _record(version: Version) -> bytes:
     return _HEAD.pack(len(data), crc32(data)) + data
 
 
-def _read(descriptor: int) -> Iterator[Version]:
+def _records(descriptor: int) -> Iterator[bytes]:
+    """Yield what is whole of a journal."""
     with os.fdopen(os.dup(descriptor), "rb") as file:
         file.seek(0)
         left = os.fstat(descriptor).st_size
@@ -121,7 +127,7 @@ def _read(descriptor: int) -> Iterator[Version]:
             left -= _HEAD.size + length
             if left < 0 or crc32(data := file.read(length)) != check:
                 return
-            yield _checked(data)
+            yield data
 
 
 def _checked(data: bytes) -> Version:
@@ -129,7 +135,7 @@ def _checked(data: bytes) -> Version:
     try:
         version = _decode(data)
     except msgspec.DecodeError as error:
-        raise StoreError(f"a journal of raw contents is not one: {error}") from error
+        raise StoreError(str(error)) from error
     moment = version.stem.removeprefix(md5_name(version.md5))
     suffixes = {suffix for suffix, _ in version.parts}
     if (
@@ -137,7 +143,7 @@ def _checked(data: bytes) -> Version:
         or not _MOMENT.fullmatch(moment)
         or not suffixes <= {BODY, *SUFFIXES.values()}
     ):
-        raise StoreError(f"a journal of raw contents names what cannot be: {version.stem[:80]!r}")
+        raise StoreError(f"{version.stem[:80]!r} in {version.site[:80]!r} cannot be")
     return version
 
 
