@@ -278,9 +278,7 @@ def test_a_journal_counts_as_far_as_it_is_whole(tmp_path: Path, keeps: int, dama
 def test_a_journal_leads_to_no_other_place(tmp_path: Path, version: object) -> None:
     (tmp_path / "data" / ".journal").mkdir(parents=True)
     (tmp_path / "data" / ".journal" / "x").write_bytes(raw_journal._record(version))
-    with pytest.raises(
-        StoreError, match="journal/x is no journal of raw contents: .*; move it away"
-    ):
+    with pytest.raises(StoreError, match=r"l/x is no journal .*; move it away"):
         opened(tmp_path / "data")
     assert {path.name for path in tmp_path.iterdir()} <= {"data", "db"}
     assert [path for path in (tmp_path / "data").rglob("*") if path.suffix == ".bin"] == []
