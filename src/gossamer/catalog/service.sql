@@ -240,6 +240,10 @@ FROM member m JOIN url u ON u.doc_id = m.doc_id
 LEFT JOIN member l ON l.set_id = :live AND l.doc_id = m.doc_id
 WHERE m.set_id = :set_id AND m.doc_id IN (SELECT value FROM json_each(:doc_ids));
 
+-- name: has_contents
+-- Whether a URL of a set may have a content: it was selected for crawling, or somebody put one.
+SELECT 1 FROM member WHERE set_id = ? AND (status <> 1 OR content_mask <> 0) LIMIT 1;
+
 -- name: forget_url_attributes
 -- URLs of a site lose their attributes.
 DELETE FROM attribute WHERE site_id = ? AND url_md5 IN (SELECT value FROM json_each(?));

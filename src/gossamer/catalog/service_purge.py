@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from gossamer.catalog.connection import Database
-from gossamer.catalog.leases import json_list
+from gossamer.catalog.content_removal import DeleteContents, delete_contents, portions
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.catalog.service_counters import count
 from gossamer.catalog.service_members import (
@@ -15,6 +15,7 @@ from gossamer.catalog.service_members import (
     find_document,
     find_site,
     forget_deleted,
+    md5s_of,
     members_among,
 )
 from gossamer.catalog.service_rows import SERVICE, KnownSite
@@ -30,10 +31,9 @@ class Purgeable(Struct, frozen=True):
 
     site: KnownSite
     set_id: int
+    has_contents: bool
+    """Whether their contents may still be there."""
     doc_ids: tuple[int, ...]
-    md5s: tuple[str, ...]
-    to_remove: tuple[str, ...]
-    """Those whose contents are still there and belong to nothing that lives."""
 
 
 def purged_sites(database: Database, request: URLPurge) -> list[str]:
@@ -63,22 +63,32 @@ def purgeable(database: Database, site_id: str, request: URLPurge, now: float) -
                 connection, site, request.criterions, now, sets=list(states), limit=_PURGED
             ):
                 by_set.setdefault(set_id, []).append(doc_id)
-        found = []
-        for set_id, doc_ids in by_set.items():
-            which = {"live": site.set_id, "set_id": set_id, "doc_ids": json_list(doc_ids)}
-            rows = connection.execute(SERVICE["purgeable"], which).fetchall()
-            left = states[set_id] == CONTENT_KEPT
-            to_remove = tuple(md5 for _, md5, lives_again in rows if left and not lives_again)
-            if rows:
-                ids, md5s, _ = zip(*rows, strict=True)
-                found.append(Purgeable(site, set_id, ids, md5s, to_remove))
-        return found
+        return [
+            Purgeable(site, set_id, states[set_id] == CONTENT_KEPT, tuple(doc_ids))
+            for set_id, doc_ids in by_set.items()
+            if doc_ids
+        ]
 
 
-def purged(catalog: ServiceCatalog, purges: Sequence[Purgeable], now: float) -> int:
-    """Drop deleted URLs whose contents are removed; return how many."""
+def purge(catalog: ServiceCatalog, found: Purgeable, now: float, delete: DeleteContents) -> int:
+    """Remove what is left of deleted URLs, and drop them; return how many."""
+    parts = portions(found.doc_ids) if found.has_contents else [found.doc_ids]
+    return sum(_purge(catalog, found, doc_ids, now, delete) for doc_ids in parts)
+
+
+def _purge(
+    catalog: ServiceCatalog,
+    found: Purgeable,
+    doc_ids: Sequence[int],
+    now: float,
+    delete: DeleteContents,
+) -> int:
     with changing(catalog, "purge URLs", now) as change:
-        for purge in purges:
-            forget_deleted(change, purge.site.site_id, purge.set_id, purge.doc_ids)
-            count(change.connection, purge.site, "purged", purge.md5s, now)
-    return sum(len(purge.doc_ids) for purge in purges)
+        connection, set_id = change.connection, found.set_id
+        present = sorted(members_among(connection, set_id, doc_ids))
+        if found.has_contents:
+            delete_contents(connection, found.site, set_id, present, delete)
+        md5s = list(md5s_of(connection, present).values())
+        forget_deleted(change, found.site.site_id, set_id, present)
+        count(connection, found.site, "purged", md5s, now)
+    return len(present)

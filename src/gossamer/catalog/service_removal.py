@@ -1,18 +1,20 @@
 """What is taken away from sites: URLs, contents, whole sites.
 
-Whatever has contents goes in three steps. First a transaction takes it away from clients and notes
-that contents are left: a set of deleted URLs, or the tombstone of a site. Then the contents are
-removed, which is not for this room. Then the note goes. Whoever is killed in between leaves the
-note, and the purge does the rest; so a client sees a removal as a whole, or none.
+Whatever has contents goes in two steps. First a transaction takes it away from clients and notes
+that contents are left: a set of deleted URLs, or the tombstone of a site. Then another one looks
+whose contents are still nobody's (`catalog/content_removal.py`), has them removed, and drops the
+note. Whoever is killed in between leaves the note, and the purge does the rest; so a client sees a
+removal as a whole, or none.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.catalog.connection import Database
+from gossamer.catalog.content_removal import DeleteContents, delete_contents, portions
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.catalog.service_counters import count, count_deleted, counted, record, recount
@@ -129,11 +131,16 @@ def _taken(
     return removal
 
 
-def deleted_contents(catalog: ServiceCatalog, removals: Iterable[Removal], now: float) -> None:
-    """Note that the contents of deleted URLs are removed."""
-    with changing(catalog, "delete URLs", now) as change:
-        for removal in removals:
-            contents_gone(change, removal.site, removal.doc_ids)
+def delete_left(
+    catalog: ServiceCatalog, removals: Iterable[Removal], now: float, delete: DeleteContents
+) -> None:
+    """Remove the contents of deleted URLs."""
+    for removal in removals:
+        for doc_ids in portions(removal.doc_ids):
+            with changing(catalog, "delete URLs", now) as change:
+                kept = deleted_set(change, removal.site.site_id, CONTENT_KEPT)
+                delete_contents(change.connection, removal.site, kept, doc_ids, delete)
+                contents_gone(change, removal.site, doc_ids)
 
 
 def clean_urls(
@@ -167,12 +174,16 @@ def _clean(change: Change, request: URLCleanup) -> Removal | None:
     return removal
 
 
-def cleaned_contents(catalog: ServiceCatalog, removals: Iterable[Removal], now: float) -> None:
-    """Note that the contents of URLs that start again are removed."""
-    with changing(catalog, "clean URLs up", now) as change:
-        for removal in removals:
-            kept = deleted_set(change, removal.site.site_id, CONTENT_KEPT)
-            forget_deleted(change, removal.site.site_id, kept, removal.doc_ids)
+def clean_left(
+    catalog: ServiceCatalog, removals: Iterable[Removal], now: float, delete: DeleteContents
+) -> None:
+    """Remove the contents of URLs that start again, unless they have begun to."""
+    for removal in removals:
+        for doc_ids in portions(removal.doc_ids):
+            with changing(catalog, "clean URLs up", now) as change:
+                kept = deleted_set(change, removal.site.site_id, CONTENT_KEPT)
+                delete_contents(change.connection, removal.site, kept, doc_ids, delete)
+                forget_deleted(change, removal.site.site_id, kept, doc_ids)
 
 
 def age_urls(
@@ -270,8 +281,16 @@ def _delete_site(change: Change, site: KnownSite) -> None:
         change.connection.execute(SERVICE[query], (site.site_id,))
 
 
-def deleted_site(catalog: ServiceCatalog, removal: SiteRemoval, now: float) -> None:
-    """Drop what is left of a deleted site after its contents; what was delayed is remembered."""
+def delete_left_of_site(
+    catalog: ServiceCatalog, removal: SiteRemoval, now: float, drop: Callable[[str], object]
+) -> None:
+    """Drop what is left of a deleted site, its contents first; what was delayed is remembered."""
+    with changing(catalog, "delete a site", now) as change:
+        # Somebody may have finished it meanwhile, and have made the site anew.
+        tombstone = change.connection.execute(SERVICE["tombstone_of"], (removal.id,)).fetchone()
+        is_left = tombstone == (removal.site_id, SiteState.DELETE_TASK)
+        if is_left and find_site(change.connection, removal.id) is None:
+            drop(removal.id)
     while _sweep(catalog, removal, now):
         pass
     with changing(catalog, "delete a site", now) as change:
@@ -347,9 +366,21 @@ def _empty(change: Change, request: SiteCleanup) -> SiteEmptying | None:
     return SiteEmptying(emptied, given_up, delayed, request.save_root_urls)
 
 
-def emptied_site(catalog: ServiceCatalog, emptying: SiteEmptying, now: float) -> None:
-    """Note that the contents of an emptied site are removed."""
+def empty_left(
+    catalog: ServiceCatalog, emptying: SiteEmptying, now: float, clear: Callable[[str], object]
+) -> None:
+    """Remove the contents of an emptied site.
+
+    That is left to the purge, which tells them apart, if the site may have others by now.
+    """
     with changing(catalog, "empty a site", now) as change:
+        site = find_site(change.connection, emptying.site.id)
+        if site is None or site.set_id != emptying.site.set_id:
+            # Deleted or emptied once more: whoever did that removes them.
+            return
+        if change.connection.execute(SERVICE["has_contents"], (site.set_id,)).fetchone():
+            return
+        clear(site.id)
         if emptying.saved_roots:
             _drop_saved(change, emptying.site, emptying.given_up)
         change.connection.execute(SERVICE["mark_set"], (CONTENT_GONE, emptying.given_up))

@@ -3,7 +3,9 @@
 Contents cannot take part in a transaction of the catalog. So what is made is made in the contents
 first, where nobody sees it until the catalog knows of it; and what is removed is taken out of the
 catalog first, with a note that its contents are left (see catalog/service_removal.py). Whoever is
-killed in between leaves something that clients do not see, and that the next purge removes.
+killed in between leaves something that clients do not see, and that the next purge removes. While
+contents are removed nothing is selected for crawling, so that nothing new goes with the old
+(catalog/content_removal.py).
 """
 
 import itertools
@@ -178,9 +180,9 @@ class CatalogOperations:
         emptyings = service_removal.empty_sites(self._catalog, requests, now)
         for emptying in emptyings:
             if emptying is not None and not emptying.delayed:
-                self._contents.clear_site(emptying.site.id)
+                clear = self._contents.clear_site
+                service_removal.empty_left(self._catalog, emptying, now, clear)
                 self._contents.sweep()
-                service_removal.emptied_site(self._catalog, emptying, now)
         named = [request.id for request in requests]
         return _site_answer(
             [
@@ -197,9 +199,9 @@ class CatalogOperations:
         self._contents.create_site(site_id)
 
     def _finish_delete(self, removal: SiteRemoval, now: float) -> None:
-        self._contents.drop_site(removal.id)
+        drop = self._contents.drop_site
+        service_removal.delete_left_of_site(self._catalog, removal, now, drop)
         self._contents.sweep()
-        service_removal.deleted_site(self._catalog, removal, now)
 
     # -------------------------------------------------------------------------- URLs
 
@@ -227,34 +229,24 @@ class CatalogOperations:
 
     def _url_delete(self, requests: Sequence[URLDelete], now: float) -> GeneralResponse:
         removals = service_removal.delete_urls(self._catalog, requests, now)
-        removed = self._remove(removals)
-        if removed:
-            service_removal.deleted_contents(self._catalog, removed, now)
+        delete = self._contents.delete
+        service_removal.delete_left(self._catalog, _at_once(removals), now, delete)
         return GeneralResponse(statuses=[removal is not None for removal in removals])
 
     def _url_cleanup(self, requests: Sequence[URLCleanup], now: float) -> GeneralResponse:
         removals = service_removal.clean_urls(self._catalog, requests, now)
-        removed = self._remove(removals)
-        if removed:
-            service_removal.cleaned_contents(self._catalog, removed, now)
+        delete = self._contents.delete
+        service_removal.clean_left(self._catalog, _at_once(removals), now, delete)
         return GeneralResponse(statuses=[removal is not None for removal in removals])
 
     def _url_age(self, requests: Sequence[URLAge], now: float) -> GeneralResponse:
         aged = service_removal.age_urls(self._catalog, requests, now)
-        removed = self._remove(itertools.chain.from_iterable(aged))
-        if removed:
-            service_removal.deleted_contents(self._catalog, removed, now)
+        removals = itertools.chain.from_iterable(aged)
+        delete = self._contents.delete
+        service_removal.delete_left(self._catalog, _at_once(removals), now, delete)
         return GeneralResponse(
             statuses=[sum(len(removal.doc_ids) for removal in removals) for removals in aged]
         )
-
-    def _remove(self, removals: Iterable[Removal | None]) -> list[Removal]:
-        """Remove contents of URLs, unless that is left to the purge; return whose."""
-        removed = [each for each in removals if each is not None and not each.delayed]
-        for removal in removed:
-            for md5 in removal.md5s:
-                self._contents.delete(removal.site.id, md5)
-        return removed
 
     def _url_purge(self, requests: Sequence[URLPurge], now: float) -> GeneralResponse:
         statuses: list[object] = []
@@ -265,11 +257,9 @@ class CatalogOperations:
         return GeneralResponse(statuses=statuses)
 
     def _purge(self, site_id: str, request: URLPurge, now: float) -> int:
-        purges = service_purge.purgeable(self._catalog.database, site_id, request, now)
-        for purge in purges:
-            for md5 in purge.to_remove:
-                self._contents.delete(site_id, md5)
-        return service_purge.purged(self._catalog, purges, now) if purges else 0
+        found = service_purge.purgeable(self._catalog.database, site_id, request, now)
+        delete = self._contents.delete
+        return sum(service_purge.purge(self._catalog, each, now, delete) for each in found)
 
     def _purge_sites(self, request: URLPurge, now: float) -> None:
         """Finish the deletion of sites: of the one that is named, or of all."""
@@ -323,6 +313,11 @@ class CatalogOperations:
             return function(self._catalog.database, requests, now)
 
         return run
+
+
+def _at_once(removals: Iterable[Removal | None]) -> list[Removal]:
+    """Return whose contents are removed now, and not left to the purge."""
+    return [each for each in removals if each is not None and not each.delayed]
 
 
 def _plain(status: object) -> object:

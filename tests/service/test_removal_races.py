@@ -1,0 +1,193 @@
+"""What is crawled while something of the same name is removed keeps its contents.
+
+Each test puts the crawl between the two steps of a removal: after the transaction that takes things
+away from clients, and before the one that removes what they have left.
+"""
+
+import fcntl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from operations_desk import ROOT, SITE, Desk
+
+from gossamer.catalog import service_purge, service_removal
+from gossamer.catalog.catalog import Verdict
+from gossamer.messages import Findings
+from gossamer.objects.enumerations import ContentKind, CrawlerType, CrawlStatus, DelayedType
+from gossamer.objects.site import SiteCleanup, SiteDelete
+from gossamer.objects.url import URLCleanup, URLDelete, URLPurge
+from gossamer.outcomes import Outcome, State
+
+PAGE = "http://a.example/page"
+OLD, NEW = b"before", b"after"
+MADE = b'{"default": "made"}'
+EVERYTHING = URLPurge(site_limits=(0, -1))
+
+
+@pytest.fixture(params=[0, 1, 2], ids=["key-value", "table", "warc"])
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    """A site of a root URL and a page, both with contents."""
+    desk = Desk(tmp_path, request.param)
+    desk.site()
+    desk.add(SITE, PAGE)
+    for url in (ROOT, PAGE):
+        desk.put(SITE, url, OLD)
+        desk.put(SITE, url, MADE, ContentKind.PROCESSOR)
+    yield desk
+    desk.close()
+
+
+def crawl(desk: Desk) -> None:
+    """Crawl and process what is new, as the engine does in another process."""
+    other = Desk(desk.settings.folder, desk.storage)
+    other.clock.advance(desk.clock.time() - other.clock.time() + 1)
+    catalog, contents = other.operations._catalog, other.operations._contents
+    now = other.clock.time()
+    catalog.begin_run(now)
+    assert catalog.make_batch(CrawlerType.NORMAL, 10, now, 60, 5)[0]
+    batch = catalog.due(10, 10, now)
+    assert batch
+    for due in batch:
+        assert due.manner is not None
+        for site_id, md5 in due.manner.kept_as:
+            contents.put_raw(site_id, md5, now, body=NEW, headers=None, request=None, url=due.url)
+            contents.put_processed(site_id, md5, MADE, now)
+    contents.sync()
+    brought = [
+        Findings(due.doc_id, 1, int(Outcome.OK), 200, now, 1, 1, content_type="text/html",
+                 body_bytes=len(NEW))
+        for due in batch
+    ]  # fmt: skip
+    catalog.commit([Verdict(each, State.DONE, 0.0) for each in brought], now)
+    other.close()
+
+
+def assert_kept(desk: Desk, url: str) -> None:
+    """Whatever is purged later, a URL has what was crawled."""
+    for _ in range(2):
+        found = desk.url(SITE, url)
+        assert found is not None
+        assert found.status == CrawlStatus.CRAWLED
+        assert desk.raw(SITE, url)[-1:] == [NEW]
+        assert desk.processed(SITE, url)
+        desk.statuses("URL_PURGE", [EVERYTHING])
+    assert desk.is_sound()
+
+
+def test_a_root_that_is_crawled_while_its_site_is_emptied_keeps_its_content(desk: Desk) -> None:
+    catalog, contents, now = desk.operations._catalog, desk.operations._contents, desk.clock.time()
+    (emptying,) = service_removal.empty_sites(catalog, [SiteCleanup(id=SITE)], now)
+    crawl(desk)
+    assert emptying is not None
+    service_removal.empty_left(catalog, emptying, now, contents.clear_site)
+    assert_kept(desk, ROOT)
+    # By the purge, since what the page had could not go with all the rest.
+    assert desk.raw(SITE, PAGE) == []
+    assert not desk.processed(SITE, PAGE)
+
+
+def test_a_root_that_is_crawled_while_a_killed_cleanup_is_purged_keeps_it(desk: Desk) -> None:
+    catalog, contents, now = desk.operations._catalog, desk.operations._contents, desk.clock.time()
+    service_removal.empty_sites(catalog, [SiteCleanup(id=SITE)], now)
+    found = service_purge.purgeable(catalog.database, SITE, EVERYTHING, now)
+    crawl(desk)
+    assert sum(service_purge.purge(catalog, each, now, contents.delete) for each in found) == 2
+    assert_kept(desk, ROOT)
+    assert desk.raw(SITE, PAGE) == []
+
+
+def test_a_url_that_is_crawled_while_it_is_cleaned_up_keeps_its_content(desk: Desk) -> None:
+    catalog, contents, now = desk.operations._catalog, desk.operations._contents, desk.clock.time()
+    request = URLCleanup(site_id=SITE, url=PAGE, status=CrawlStatus.NEW)
+    (removal,) = service_removal.clean_urls(catalog, [request], now)
+    crawl(desk)
+    assert removal is not None
+    service_removal.clean_left(catalog, [removal], now, contents.delete)
+    assert_kept(desk, PAGE)
+
+
+def test_a_url_that_comes_again_while_it_is_deleted_keeps_its_content(desk: Desk) -> None:
+    catalog, contents, now = desk.operations._catalog, desk.operations._contents, desk.clock.time()
+    (removal,) = service_removal.delete_urls(catalog, [URLDelete(site_id=SITE, url=PAGE)], now)
+    desk.clock.advance(1)
+    desk.add(SITE, PAGE)
+    crawl(desk)
+    assert removal is not None
+    service_removal.delete_left(catalog, [removal], now, contents.delete)
+    assert_kept(desk, PAGE)
+
+
+def test_a_site_that_is_made_again_while_it_is_purged_keeps_its_contents(desk: Desk) -> None:
+    catalog, contents, now = desk.operations._catalog, desk.operations._contents, desk.clock.time()
+    request = SiteDelete(id=SITE, delayed_type=DelayedType.DELAYED)
+    assert desk.statuses("SITE_DELETE", [request]) == [0]
+    (left,) = service_removal.left_of_sites(catalog.database, 10)
+    desk.clock.advance(1)
+    desk.site()
+    crawl(desk)
+    service_removal.delete_left_of_site(catalog, left, now, contents.drop_site)
+    assert_kept(desk, ROOT)
+
+
+class Watched:
+    """Contents; whoever removes some must have the catalog for himself."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._contents = desk.operations._contents
+        self._turn = Path(f"{desk.operations._catalog.database.path}-turn")
+        self.removed: list[str] = []
+
+    def __getattr__(self, name: str):
+        if name not in ("delete", "clear_site", "drop_site"):
+            return getattr(self._contents, name)
+
+        def remove(*arguments: str) -> object:
+            with self._turn.open("rb+") as file, pytest.raises(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.removed.append(name)
+            return getattr(self._contents, name)(*arguments)
+
+        return remove
+
+
+def cleaned_page(desk: Desk) -> None:
+    desk.statuses("URL_CLEANUP", [URLCleanup(site_id=SITE, url=PAGE)])
+
+
+def deleted_page(desk: Desk) -> None:
+    desk.statuses("URL_DELETE", [URLDelete(site_id=SITE, url=PAGE)])
+
+
+def purged_page(desk: Desk) -> None:
+    request = URLDelete(site_id=SITE, url=PAGE, delayed_type=DelayedType.DELAYED)
+    desk.statuses("URL_DELETE", [request])
+    desk.statuses("URL_PURGE", [EVERYTHING])
+
+
+def emptied_site(desk: Desk) -> None:
+    desk.statuses("SITE_CLEANUP", [SiteCleanup(id=SITE)])
+
+
+def deleted_site(desk: Desk) -> None:
+    desk.statuses("SITE_DELETE", [SiteDelete(id=SITE)])
+
+
+@pytest.mark.parametrize(
+    ("remove", "what"),
+    [
+        (cleaned_page, "delete"),
+        (deleted_page, "delete"),
+        (purged_page, "delete"),
+        (emptied_site, "clear_site"),
+        (deleted_site, "drop_site"),
+    ],
+)
+def test_nothing_can_be_selected_while_contents_are_removed(
+    desk: Desk, remove: Callable[[Desk], None], what: str
+) -> None:
+    watched = Watched(desk)
+    desk.operations._contents = watched
+    remove(desk)
+    assert watched.removed == [what]
+    assert desk.raw(SITE, PAGE) == []
