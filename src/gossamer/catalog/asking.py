@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from gossamer.catalog.batch_facts import Item, Memo, SiteFacts
 from gossamer.catalog.manners import manner_of
 from gossamer.catalog.proxies import REQUESTS, Held, ProxyDesk
-from gossamer.catalog.request_memo import Asked, ItemKey, PatternTime, trim
+from gossamer.catalog.request_memo import Asked, AskedMember, ItemKey, PatternTime, trim
 from gossamer.catalog.site_book import BATCHES, SiteBook
 from gossamer.catalog.tally import Tally
 from gossamer.messages import Due, Findings, Kind
@@ -102,11 +102,15 @@ class Asking:
         return mine, [item for item in live if item not in mine]
 
     def asked_for(self, items: Sequence[Item], doc_id: int) -> tuple[list[Item], list[Item]]:
-        """Return the items that a request was made for, and those that have come since."""
+        """Return the items that a request was made for, and those that have come since.
+
+        A batch may have ended before its turn came, and the next one want the same: the request was
+        made for that one, too. A slow host would be asked in vain for ever if each came too late.
+        """
         asked = self._memo.requests.asked.get(doc_id)
         if asked is None:
             return list(items), []
-        mine = [item for item in items if key_of(item) in asked.items or self._is_gone(item)]
+        mine = [item for item in items if _member_of(item) in asked.members or self._is_gone(item)]
         return mine, [item for item in items if item not in mine]
 
     def plan(self, due: Due, items: Sequence[Item]) -> Due | Held:
@@ -137,8 +141,8 @@ class Asking:
             is_look = self._is_look(due, item, facts, detection_of(properties))
             if is_look or is_head(facts.method):
                 due = replace(due, kind=Kind.CHECK)
-            keys = frozenset(map(key_of, items))
-            self._memo.requests.ask(due.doc_id, replace(asked, is_look=is_look, items=keys))
+            members = frozenset(map(_member_of, items))
+            self._memo.requests.ask(due.doc_id, replace(asked, is_look=is_look, members=members))
             return replace(due, manner=manner)
 
     def hold(self, due: Due, items: Sequence[Item], held: Held, tally: Tally) -> None:
@@ -303,6 +307,10 @@ def frequency_limit(
 def key_of(item: Item) -> ItemKey:
     """Return what an item is known by."""
     return item.batch_id, item.set_id, item.doc_id
+
+
+def _member_of(item: Item) -> AskedMember:
+    return item.set_id, item.doc_id, item.wishes
 
 
 def _window(site: SiteFacts, limit: FrequencyLimit) -> str:

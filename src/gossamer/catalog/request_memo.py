@@ -12,6 +12,8 @@ _MOST: Final = 100_000
 
 ItemKey = tuple[int, int, int]
 """Batch, set and document."""
+AskedMember = tuple[int, int, str]
+"""Set, document, and what its item asked for itself."""
 
 
 class Asked(Struct, frozen=True, gc=False):
@@ -26,8 +28,8 @@ class Asked(Struct, frozen=True, gc=False):
     counts_faults: bool = True
     is_look: bool = False
     """Only its head was asked for, to see whether it has changed."""
-    items: frozenset[ItemKey] = frozenset()
-    """Those that it was asked for."""
+    members: frozenset[AskedMember] = frozenset()
+    """Those that it was asked for, whatever became of their batches."""
 
 
 class PatternTime:
