@@ -85,6 +85,24 @@ def test_a_stall_that_cannot_explain_a_gap_excuses_nothing(stall):
     assert len(judge.gap_violations(log, 0.1)) == 1
 
 
+@pytest.mark.parametrize(
+    ("waited", "is_too_small"), [((0, 0), True), ((40, 0), False), ((40, 40), True)]
+)
+def test_what_is_known_of_arrivals_counts_and_stalls_do_not_matter(waited, is_too_small):
+    requests = [request(1, 100, 101), request(2, 165, 166)]
+    for each, milliseconds in zip(requests, waited, strict=True):
+        each.waited_ns = milliseconds * MS
+    log = log_of(*requests, stalls=[(40, 99), (99, 164)])
+    assert bool(judge.gap_violations(log, 0.1)) is is_too_small
+
+
+def test_gaps_are_in_the_order_of_arrival():
+    late, early = request(1, 200, 201), request(2, 210, 211)
+    late.waited_ns, early.waited_ns = 0, 110 * MS
+    (gap,) = judge.gaps(log_of(late, early))
+    assert (gap.first.number, gap.second.number, gap.seconds) == (2, 1, pytest.approx(0.1))
+
+
 def test_stalls_in_a_row_count_as_one():
     log = log_of(request(1, 100, 101), request(2, 170, 171), stalls=[(40, 97), (97, 110)])
     assert judge.gap_violations(log, 0.1) == []

@@ -11,7 +11,7 @@ def test_what_is_written_is_read_again(tmp_path):
     path = tmp_path / "log"
     writer = LogWriter(path)
     first = writer.start(7, "127.16.0.1", "a:80", "GET", "/x?y=1")
-    second = writer.start(8, "127.16.0.2", "b:80", "HEAD", "/")
+    second = writer.start(8, "127.16.0.2", "b:80", "HEAD", "/", 3)
     writer.end(first, 200, 123, DONE)
     writer.stall(5, 9)
     writer.lookup(28, "h1.fake.test", 3)
@@ -23,6 +23,8 @@ def test_what_is_written_is_read_again(tmp_path):
     assert (ended.status, ended.body_bytes, ended.how) == (200, 123, DONE)
     assert ended.end_ns >= ended.start_ns > 0
     assert still_open.end_ns is None
+    assert (ended.waited_ns, ended.arrived_ns) == (None, ended.start_ns)
+    assert (still_open.waited_ns, still_open.arrived_ns) == (3, still_open.start_ns - 3)
     assert still_open.address == "127.16.0.2"
     assert log.stalls == [(5, 9)]
     assert (log.lookups[0].kind, log.lookups[0].name, log.lookups[0].rcode) == (

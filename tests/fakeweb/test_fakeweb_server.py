@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -198,6 +199,34 @@ def test_the_server_writes_down_when_it_could_not_look(tmp_path):
         time.sleep(0.1)
         stalls = web.log().stalls
     assert any(start < before + 20_000_000 and end >= after for start, end in stalls)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+@pytest.mark.parametrize("is_fresh", [False, True])
+def test_the_server_knows_when_a_request_came_that_it_saw_later(is_fresh):
+    """Also the first one of a connection that it had to accept before."""
+    with FakeWeb(pages=20, hosts=2) as web:
+        port = urlsplit(web.start_urls[0]).port
+        ask = f"GET /robots.txt HTTP/1.1\r\nHost: 127.16.0.1:{port}\r\n\r\n".encode()
+        client = socket.create_connection(("127.16.0.1", port))
+        if not is_fresh:
+            client.sendall(ask)
+            assert client.recv(65_536)
+        os.kill(web.pid, signal.SIGSTOP)
+        if is_fresh:
+            client.close()
+            client = socket.create_connection(("127.16.0.1", port))
+        before = time.monotonic_ns()
+        client.sendall(ask)
+        time.sleep(0.2)
+        after = time.monotonic_ns()
+        os.kill(web.pid, signal.SIGCONT)
+        assert client.recv(65_536)
+        client.close()
+        request = web.log().requests[-1]
+    assert request.start_ns >= after
+    # It counts in milliseconds, by a clock that moves every 4 of them or so.
+    assert before - 10_000_000 <= request.arrived_ns < after
 
 
 def run(*arguments, **more):

@@ -2,15 +2,17 @@
 
 Politeness survives a restart: the stored moment before which a host may not be asked counts, and
 where the last run did not end by itself, a request may have gone out after that was stored, so
-the host is owed its whole interval from the start of this run. robots.txt files are used as long
-as they are fresh.
+the host is owed its whole interval from the start of this run: the stored one, or the one that its
+URLs ask for, since that request may have been the first. robots.txt files are used as long as they
+are fresh.
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.catalog.catalog import Catalog, HostClock, RobotsRecord
 from gossamer.config.urlserver import UrlServerSettings
@@ -50,14 +52,16 @@ class Recall:
         self._began_wall = began_wall
         self._seen: OrderedDict[str, None] = OrderedDict()
 
-    def read(self, catalog: Catalog, batch: Iterable[Due]) -> Recalled:
+    def read(self, catalog: Catalog, batch: Sequence[Due]) -> Recalled:
         """Return what is stored about the hosts of a batch that have not come up before."""
         recalled = Recalled([], [])
+        wanted = _wanted_delays(batch)
         for due in batch:
             if self._is_new(due.host):
                 clock = catalog.host_clock(due.host)
                 if clock is not None:
-                    recalled.clocks.append(clock)
+                    delay = max(clock.delay_seconds, wanted.get(due.host, 0.0))
+                    recalled.clocks.append(replace(clock, delay_seconds=delay))
             authority = authority_of(due.url)
             if self._is_new(authority):
                 record = catalog.robots(authority)
@@ -93,6 +97,15 @@ class Recall:
         if len(self._seen) > _MAX_REMEMBERED:
             self._seen.popitem(last=False)
         return True
+
+
+def _wanted_delays(batch: Iterable[Due]) -> dict[str, float]:
+    """Return the longest interval that URLs of each host ask for."""
+    delays: dict[str, float] = {}
+    for due in batch:
+        if due.manner is not None:
+            delays[due.host] = max(delays.get(due.host, 0.0), due.manner.delay_ms / 1_000)
+    return delays
 
 
 def stored_clocks(paces: Iterable[Pace], wall: float) -> list[HostClock]:

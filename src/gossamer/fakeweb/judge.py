@@ -46,10 +46,10 @@ class Crowd(NamedTuple):
 
 
 def gaps(log: Log, by: By = "host") -> Iterator[Gap]:
-    """Yield the gap between each two neighbouring request starts to one host or address."""
+    """Yield the gap between each two neighbouring arrivals of requests to a host or address."""
     for key, requests in _grouped(log.requests, by).items():
-        for first, second in pairwise(requests):
-            yield Gap(key, (second.start_ns - first.start_ns) / _NS, first, second)
+        for first, second in pairwise(sorted(requests, key=_arrival)):
+            yield Gap(key, (second.arrived_ns - first.arrived_ns) / _NS, first, second)
 
 
 def min_gap(log: Log, by: By = "host") -> float | None:
@@ -62,15 +62,16 @@ def gap_violations(
 ) -> list[Gap]:
     """Return the gaps that are surely too small.
 
-    Where the server itself stalled, the first request may have come as early as the stall began; a
-    gap that is long enough from there is no proof of anything and is left out.
+    Where the system does not tell when the first request arrived, and the server itself stalled, it
+    may have come as early as the stall began; a gap that is long enough from there is no proof of
+    anything and is left out.
     """
     earliest = _earliest_arrival(log)
     return [
         gap
         for gap in gaps(log, by)
         if gap.seconds < gap_seconds - tolerance
-        and (gap.second.start_ns - earliest(gap.first.start_ns)) / _NS < gap_seconds - tolerance
+        and (gap.second.arrived_ns - earliest(gap.first)) / _NS < gap_seconds - tolerance
     ]
 
 
@@ -220,6 +221,10 @@ def _start(request: Request) -> int:
     return request.start_ns
 
 
+def _arrival(request: Request) -> int:
+    return request.arrived_ns
+
+
 def _crowds(log: Log, by: By) -> Iterator[Crowd]:
     """Yield for each request how many were open to its host or address, itself included."""
     for key, requests in _grouped(log.requests, by).items():
@@ -237,13 +242,15 @@ def _end(request: Request) -> int:
     return max(request.start_ns, request.end_ns - int(TOLERANCE_SECONDS * _NS))
 
 
-def _earliest_arrival(log: Log) -> Callable[[int], int]:
-    """Return a function from when a request was seen to when it may have arrived."""
+def _earliest_arrival(log: Log) -> Callable[[Request], int]:
+    """Return a function from a request to when it may have arrived."""
     stalls = sorted(log.stalls, key=lambda stall: stall[1])
     ends = [end for _, end in stalls]
 
-    def earliest(seen_ns: int) -> int:
-        arrival = seen_ns
+    def earliest(request: Request) -> int:
+        if request.waited_ns is not None:
+            return request.arrived_ns
+        arrival = seen_ns = request.start_ns
         # Stalls may follow on each other; a request held through all of them came in the first.
         for position in range(bisect_left(ends, seen_ns - _AFTER_STALL_NS), len(stalls)):
             start, _ = stalls[position]

@@ -3,7 +3,7 @@
 One record a line, fields separated by tabs, times in nanoseconds of the machine's monotonic clock
 (the one that `time.monotonic_ns()` reads in every process):
 
-    S  number  time  connection  address  host  method  target  a request has arrived
+    S  number  time  connection  address  host  method  target  waited   a request was seen
     E  number  time  status  body_bytes  how                    its answer has ended
     L  time  time                                               the server did not look in between
     D  time  type  name  rcode                                  a DNS question was answered
@@ -11,7 +11,8 @@ One record a line, fields separated by tabs, times in nanoseconds of the machine
 `how` is done (every byte was given to the kernel), cut (the server ended it on purpose) or gone
 (the client went away first, or the server stopped). Each line is written with one system call, so
 that no end of any process loses it. An L line says that a request seen at or just after its second
-time may have arrived as early as its first.
+time may have arrived as early as its first. `waited` says it better, where the system tells it: so
+many nanoseconds before it was seen the last byte of the request had come in.
 """
 
 import os
@@ -35,10 +36,20 @@ class LogWriter:
         self._file = None if path is None else os.open(path, flags, 0o644)
         self._number = 0
 
-    def start(self, connection: int, address: str, host: str, method: str, target: str) -> int:
-        """Record that a request has arrived and return its number."""
+    def start(
+        self,
+        connection: int,
+        address: str,
+        host: str,
+        method: str,
+        target: str,
+        waited_ns: int | None = None,
+    ) -> int:
+        """Record that a request was seen and return its number."""
         self._number += 1
         fields = f"{connection}\t{address}\t{_clean(host)}\t{_clean(method)}\t{_clean(target)}"
+        if waited_ns is not None:
+            fields += f"\t{waited_ns}"
         self._write(f"S\t{self._number}\t{monotonic_ns()}\t{fields}\n")
         return self._number
 
@@ -80,6 +91,13 @@ class Request:
     status: int = 0
     body_bytes: int = 0
     how: str = ""
+    waited_ns: int | None = None
+    """How long it had been here when it was seen; None if nobody can tell."""
+
+    @property
+    def arrived_ns(self) -> int:
+        """When it arrived, as far as is known."""
+        return self.start_ns - (self.waited_ns or 0)
 
     @property
     def url(self) -> str:
@@ -104,7 +122,7 @@ class Lookup:
 
 @dataclass(slots=True)
 class Log:
-    """A whole log; requests are in the order of their arrival."""
+    """A whole log; requests are in the order in which they were seen."""
 
     requests: list[Request] = field(default_factory=list)
     stalls: list[tuple[int, int]] = field(default_factory=list)
@@ -128,10 +146,11 @@ class Log:
 
     def _add(self, fields: list[str], open_requests: dict[int, Request]) -> None:
         match fields:
-            case ["S", number, time, connection, address, host, method, target]:
+            case ["S", number, time, connection, address, host, method, target, *waited]:
                 request = Request(
                     int(number), int(time), int(connection), address, host, method, target
                 )
+                request.waited_ns = int(waited[0]) if waited else None
                 open_requests[request.number] = request
                 self.requests.append(request)
             case ["E", number, time, status, body_bytes, how]:
