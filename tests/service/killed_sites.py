@@ -14,7 +14,7 @@ from typing import Any
 
 from operations_desk import Desk
 
-from gossamer.objects.enumerations import SiteState
+from gossamer.objects.enumerations import DelayedType, SiteState
 from gossamer.objects.normal import url_md5
 from gossamer.service.zeromq import zmq
 
@@ -99,15 +99,21 @@ class Sites:
         payload = [{"siteId": after.id, "url": url, "parentMd5": parent} for url in added]
         return Step("URL_NEW", payload, number, after)
 
-    def _clean(self, number: int) -> Step:
+    def next_removal(self) -> Step:
+        """Draw an operation of two steps: it takes a site's URLs away, and then their contents."""
+        living = [number for number, site in enumerate(self.known) if site.lives]
+        kind = self._draw.choice([self._clean, self._delete])
+        return kind(self._draw.choice(living), DelayedType.NOT_DELAYED)
+
+    def _clean(self, number: int, delay: int | None = None) -> Step:
         after = deepcopy(self.known[number])
         after.pages = []
-        return Step("SITE_CLEANUP", [{"id": after.id, "delayedType": number % 2}], number, after)
+        return Step("SITE_CLEANUP", [_removal(after, number, delay)], number, after)
 
-    def _delete(self, number: int) -> Step:
+    def _delete(self, number: int, delay: int | None = None) -> Step:
         after = deepcopy(self.known[number])
         after.lives = False
-        return Step("SITE_DELETE", [{"id": after.id, "delayedType": number % 2}], number, after)
+        return Step("SITE_DELETE", [_removal(after, number, delay)], number, after)
 
     def _purge(self, _: int) -> Step:
         return Step("URL_PURGE", [{"siteLimits": [0, -1], "criterions": {"LIMIT": 1_000}}])
@@ -129,6 +135,10 @@ class Sites:
             else:
                 assert wrong == [], (wrong, site.past)
         assert desk.is_sound()
+
+
+def _removal(site: Known, number: int, delay: int | None) -> dict[str, object]:
+    return {"id": site.id, "delayedType": number % 2 if delay is None else int(delay)}
 
 
 def differences(desk: Desk, site: Known) -> list[object]:
