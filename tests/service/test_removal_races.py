@@ -4,19 +4,20 @@ Each test puts the crawl between the two steps of a removal: after the transacti
 away from clients, and before the one that removes what they have left.
 """
 
+import base64
 import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from operations_desk import ROOT, SITE, Desk
+from operations_desk import PARENT, ROOT, SITE, Desk
 
 from gossamer.catalog import service_purge, service_removal
 from gossamer.catalog.catalog import Verdict
 from gossamer.messages import Findings
 from gossamer.objects.enumerations import ContentKind, CrawlerType, CrawlStatus, DelayedType
 from gossamer.objects.site import SiteCleanup, SiteDelete
-from gossamer.objects.url import URLCleanup, URLDelete, URLPurge
+from gossamer.objects.url import URL, URLCleanup, URLDelete, URLPurge, URLPut
 from gossamer.outcomes import Outcome, State
 
 PAGE = "http://a.example/page"
@@ -128,6 +129,39 @@ def test_a_site_that_is_made_again_while_it_is_purged_keeps_its_contents(desk: D
     crawl(desk)
     service_removal.delete_left_of_site(catalog, left, now, contents.drop_site)
     assert_kept(desk, ROOT)
+
+
+def deleted_later(desk: Desk) -> None:
+    request = URLDelete(site_id=SITE, url=PAGE, delayed_type=DelayedType.DELAYED)
+    desk.statuses("URL_DELETE", [request])
+
+
+def cleaned_later(desk: Desk) -> None:
+    request = URLCleanup(site_id=SITE, url=PAGE, delayed_type=DelayedType.DELAYED)
+    desk.statuses("URL_CLEANUP", [request])
+
+
+@pytest.mark.parametrize("remove", [deleted_later, cleaned_later])
+def test_a_content_that_comes_with_its_url_outlives_the_purge_of_an_earlier_one(
+    tmp_path: Path, remove: Callable[[Desk], None]
+) -> None:
+    """Though the URL was never crawled, neither before nor since."""
+    desk = Desk(tmp_path)
+    desk.site()
+    for body in (OLD, NEW):
+        put = URLPut(
+            site_id=SITE,
+            content_type=int(ContentKind.RAW),
+            put_dict={"data": base64.b64encode(body).decode()},
+        )
+        desk.general("URL_NEW", [URL(url=PAGE, site_id=SITE, parent_md5=PARENT, url_put=put)])
+        desk.clock.advance(1)
+        if body is OLD:
+            remove(desk)
+    desk.statuses("URL_PURGE", [EVERYTHING])
+    assert desk.raw(SITE, PAGE)[-1:] == [NEW]
+    assert desk.deleted(SITE) == {}
+    desk.close()
 
 
 class Watched:

@@ -35,6 +35,7 @@ _FIELDS: Final = attrgetter(*(column.field for column in MEMBER_COLUMNS))
 _PLACES: Final = {column.field: place for place, column in enumerate(MEMBER_COLUMNS)}
 _TYPE: Final = _PLACES["type"]
 _C_DATE: Final = _PLACES["c_date"]
+_TC_DATE: Final = _PLACES["tc_date"]
 _DELAYS: Final = tuple(
     _PLACES[name] for name in ("request_delay", "processing_delay", "http_timeout")
 )
@@ -121,6 +122,9 @@ def newcomer(site: KnownSite, url: str, given: URL, now: float) -> Newcomer:
     for place in _MOMENTS:
         if values[place] is not None:
             values[place] = epoch_at(values[place], now)
+    if given.url_put is not None and values[_TC_DATE] is None:
+        # The purge tells its content by that from what an earlier one of the same name has left.
+        values[_TC_DATE] = now
     values[_C_DATE] = now if given.c_date is None else epoch_at(given.c_date, now)
     return Newcomer(site, url, md5_of(url), tuple(values))
 

@@ -42,6 +42,7 @@ from gossamer.catalog.service_selection import (
 )
 from gossamer.catalog.service_sites import copy_roots, known_sites, make_site
 from gossamer.objects.enumerations import GENERAL_SITE, ItemStatus, LogOperation, SiteSelect, URLKey
+from gossamer.objects.moments import NOW
 from gossamer.objects.normalizing import Rewriting, rewriting_of, rewritten
 from gossamer.objects.patterns import PatternError
 from gossamer.objects.problems import ObjectError
@@ -121,10 +122,15 @@ def _add_to(change: Change, arrival: Newcomer, url: URL, *, is_new: bool) -> Non
     if is_new:
         for attribute in url.attributes:
             put_attribute(change, arrival.site, attribute, arrival.md5.hex())
-    elif url.url_update is not None:
+        return
+    updates = [] if url.url_update is None else [url.url_update]
+    if url.url_put is not None:
+        # The purge tells its content by that from what was left when it was cleaned up.
+        updates.insert(0, URLUpdate(tc_date=NOW))
+    for update in updates:
         doc_id = find_document(change.connection, arrival.url)
         assert doc_id is not None, "a URL was entered, but cannot be found"
-        change_members(change, arrival.site, [doc_id], url.url_update)
+        change_members(change, arrival.site, [doc_id], update)
 
 
 class _SiteFinder:
