@@ -60,6 +60,8 @@ class RequestFacts(Struct, frozen=True, gc=False):
     last_modified: float | None
     raw_md5: str
     size: int
+    cdate: float
+    udate: float | None
 
 
 class Sequel(Struct, frozen=True):
@@ -106,11 +108,16 @@ class Asking:
 
         A batch may have ended before its turn came, and the next one want the same: the request was
         made for that one, too. A slow host would be asked in vain for ever if each came too late.
+        But what was asked for before a URL started again may have been removed by that.
         """
         asked = self._memo.requests.asked.get(doc_id)
         if asked is None:
             return list(items), []
-        mine = [item for item in items if _member_of(item) in asked.members or self._is_gone(item)]
+        mine = [
+            item
+            for item in items
+            if self._asked_member(item) in asked.members or self._is_gone(item)
+        ]
         return mine, [item for item in items if item not in mine]
 
     def plan(self, due: Due, items: Sequence[Item]) -> Due | Held:
@@ -141,7 +148,7 @@ class Asking:
             is_look = self._is_look(due, item, facts, detection_of(properties))
             if is_look or is_head(facts.method):
                 due = replace(due, kind=Kind.CHECK)
-            members = frozenset(map(_member_of, items))
+            members = frozenset(map(self._asked_member, items))
             self._memo.requests.ask(due.doc_id, replace(asked, is_look=is_look, members=members))
             return replace(due, manner=manner)
 
@@ -280,6 +287,11 @@ class Asking:
         row = self._connection.execute(REQUESTS["facts_for_request"], values).fetchone()
         return None if row is None else RequestFacts(*row)
 
+    def _asked_member(self, item: Item) -> AskedMember:
+        facts = self._facts(item)
+        moments = (0.0, None) if facts is None else (facts.cdate, facts.udate)
+        return item.set_id, item.doc_id, item.wishes, *moments
+
     def _forget(self, key: ItemKey) -> None:
         self._memo.requests.tried.pop(key, None)
         self._memo.requests.looked.pop(key, None)
@@ -307,10 +319,6 @@ def frequency_limit(
 def key_of(item: Item) -> ItemKey:
     """Return what an item is known by."""
     return item.batch_id, item.set_id, item.doc_id
-
-
-def _member_of(item: Item) -> AskedMember:
-    return item.set_id, item.doc_id, item.wishes
 
 
 def _window(site: SiteFacts, limit: FrequencyLimit) -> str:

@@ -207,11 +207,13 @@ class BatchCommit:
         """Note of items that requests for them go out, of some for the first time."""
         begun, self._begun = self._begun, []
         fresh = [item for item in begun if item.began_at is None]
-        for set_id, items in _by_set(fresh).items():
-            with self._book.counted(set_id, [item.doc_id for item in items]):
-                self._connection.executemany(
-                    BATCHES["crawling_member"], [(self._now, *_key(item)) for item in items]
-                )
+        again = [item for item in begun if item.began_at is not None]
+        for query, which in (("crawling_member", fresh), ("crawling_again", again)):
+            for set_id, items in _by_set(which).items():
+                with self._book.counted(set_id, [item.doc_id for item in items]):
+                    self._connection.executemany(
+                        BATCHES[query], [(self._now, *_key(item)) for item in items]
+                    )
         for batch_id in {item.batch_id for item in fresh}:
             self._connection.execute(BATCHES["begin_batch"], (self._now, batch_id))
         self._connection.executemany(

@@ -117,6 +117,11 @@ WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 8);
 UPDATE member SET status = 3, crawled = crawled + 1, tcdate = ?, batch_id = ?
 WHERE set_id = ? AND doc_id = ?;
 
+-- name: crawling_again
+-- A request goes out for a member that has started again since the last one.
+UPDATE member SET status = 3, crawled = crawled + 1, tcdate = ?, batch_id = ?
+WHERE set_id = ? AND doc_id = ? AND status <> 3;
+
 -- name: open_items
 -- Which members some documents are fetched for.
 SELECT batch_id, set_id, doc_id, at, hops, page_hops, began_at, iteration, wishes FROM batch_item

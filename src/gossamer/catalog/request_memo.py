@@ -12,8 +12,9 @@ _MOST: Final = 100_000
 
 ItemKey = tuple[int, int, int]
 """Batch, set and document."""
-AskedMember = tuple[int, int, str]
-"""Set, document, and what its item asked for itself."""
+AskedMember = tuple[int, int, str, float, float | None]
+"""Set, document, what its item asked for itself; and by which moments a URL that has started again,
+or left and come back, is told from what it was."""
 
 
 class Asked(Struct, frozen=True, gc=False):

@@ -3,7 +3,7 @@
 -- name: facts_for_request
 -- What decides how a member is asked for.
 SELECT parent_md5 = '', http_method, content_mask <> 0 AND size > 0, etag, last_modified,
-    raw_content_md5, size
+    raw_content_md5, size, cdate, udate
 FROM member WHERE set_id = ? AND doc_id = ?;
 
 -- name: host_of_document
