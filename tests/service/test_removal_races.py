@@ -141,6 +141,17 @@ def cleaned_later(desk: Desk) -> None:
     desk.statuses("URL_CLEANUP", [request])
 
 
+def handed(desk: Desk, body: bytes) -> None:
+    """Hand the page over with its content."""
+    put = URLPut(
+        site_id=SITE,
+        content_type=int(ContentKind.RAW),
+        put_dict={"data": base64.b64encode(body).decode()},
+    )
+    desk.general("URL_NEW", [URL(url=PAGE, site_id=SITE, parent_md5=PARENT, url_put=put)])
+    desk.clock.advance(1)
+
+
 @pytest.mark.parametrize("remove", [deleted_later, cleaned_later])
 def test_a_content_that_comes_with_its_url_outlives_the_purge_of_an_earlier_one(
     tmp_path: Path, remove: Callable[[Desk], None]
@@ -148,20 +159,72 @@ def test_a_content_that_comes_with_its_url_outlives_the_purge_of_an_earlier_one(
     """Though the URL was never crawled, neither before nor since."""
     desk = Desk(tmp_path)
     desk.site()
-    for body in (OLD, NEW):
-        put = URLPut(
-            site_id=SITE,
-            content_type=int(ContentKind.RAW),
-            put_dict={"data": base64.b64encode(body).decode()},
-        )
-        desk.general("URL_NEW", [URL(url=PAGE, site_id=SITE, parent_md5=PARENT, url_put=put)])
-        desk.clock.advance(1)
-        if body is OLD:
-            remove(desk)
+    handed(desk, OLD)
+    remove(desk)
+    handed(desk, NEW)
     desk.statuses("URL_PURGE", [EVERYTHING])
     assert desk.raw(SITE, PAGE)[-1:] == [NEW]
     assert desk.deleted(SITE) == {}
     desk.close()
+
+
+class Purged:
+    """Contents; as soon as one was put, before the catalog knows of it, another purges."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._contents = desk.operations._contents
+        self._other = Desk(desk.settings.folder, desk.storage)
+        self._is_done = False
+
+    def __getattr__(self, name: str):
+        return getattr(self._contents, name)
+
+    def sync(self) -> None:
+        self._contents.sync()
+        if not self._is_done:
+            self._is_done = True
+            assert self._other.statuses("URL_PURGE", [URLPurge(site_id=SITE)]) == [[SITE, 1]]
+            self._other.close()
+
+
+def put(desk: Desk, body: bytes) -> None:
+    desk.put(SITE, PAGE, body)
+
+
+@pytest.mark.parametrize(("remove", "bring"), [(deleted_later, handed), (cleaned_later, put)])
+def test_a_content_that_is_put_while_an_earlier_one_is_purged_is_kept(
+    desk: Desk, remove: Callable[[Desk], None], bring: Callable[[Desk, bytes], None]
+) -> None:
+    remove(desk)
+    desk.clock.advance(1)
+    purged = Purged(desk)
+    desk.operations._contents = purged
+    desk.operations._url_contents._contents = purged
+    bring(desk, NEW)
+    assert purged._is_done
+    assert desk.raw(SITE, PAGE)[-1:] == [NEW]
+    assert desk.is_sound()
+
+
+def test_a_content_that_is_put_for_a_root_while_its_site_is_emptied_is_kept(desk: Desk) -> None:
+    catalog, contents, now = desk.operations._catalog, desk.operations._contents, desk.clock.time()
+    (emptying,) = service_removal.empty_sites(catalog, [SiteCleanup(id=SITE)], now)
+    assert emptying is not None
+    desk.clock.advance(1)
+
+    class Emptied:
+        """Contents; as soon as one was put the rest is removed."""
+
+        def __getattr__(self, name: str):
+            return getattr(contents, name)
+
+        def sync(self) -> None:
+            contents.sync()
+            service_removal.empty_left(catalog, emptying, now, contents.clear_site)
+
+    desk.operations._url_contents._contents = Emptied()
+    desk.put(SITE, ROOT, NEW)
+    assert desk.raw(SITE, ROOT)[-1:] == [NEW]
 
 
 class Watched:

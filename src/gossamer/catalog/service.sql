@@ -241,8 +241,17 @@ LEFT JOIN member l ON l.set_id = :live AND l.doc_id = m.doc_id
 WHERE m.set_id = :set_id AND m.doc_id IN (SELECT value FROM json_each(:doc_ids));
 
 -- name: has_contents
--- Whether a URL of a set may have a content: it was selected for crawling, or somebody put one.
-SELECT 1 FROM member WHERE set_id = ? AND (status <> 1 OR content_mask <> 0) LIMIT 1;
+-- Whether URLs may have contents since another set was given up: selected for crawling, or put.
+SELECT 1 FROM member m WHERE set_id = :set_id AND (status <> 1 OR content_mask <> 0 OR EXISTS (
+    SELECT 1 FROM member g
+    WHERE g.set_id = :given_up AND g.doc_id = m.doc_id AND g.tcdate IS NOT m.tcdate))
+LIMIT 1;
+
+-- name: left_among
+-- Which documents have left contents in a site that are still to be removed.
+SELECT m.doc_id FROM service_site s JOIN url_set t ON t.site_id = s.site_id
+JOIN member m ON m.set_id = t.set_id
+WHERE s.id = ? AND t.state = 1 AND m.doc_id IN (SELECT value FROM json_each(?));
 
 -- name: forget_url_attributes
 -- URLs of a site lose their attributes.

@@ -63,6 +63,31 @@ def members_to_put(database: Database, request: URLPut, now: float) -> list[tupl
         return connection.execute(SERVICE["names_of"], (json_list(doc_ids),)).fetchall()
 
 
+def claim_contents(
+    catalog: ServiceCatalog, site_id: str, doc_ids: Sequence[int], now: float
+) -> None:
+    """Touch URLs that get contents now: the purge tells those by that from what is left."""
+    left = _left_among(catalog.database, site_id, doc_ids)
+    if left:
+        with changing(catalog, "note contents", now, keeps_members=True) as change:
+            site = find_site(change.connection, site_id)
+            if site is not None:
+                change_members(change, site, left, URLUpdate(tc_date=NOW))
+
+
+def has_left(database: Database, site_id: str, md5: str) -> bool:
+    """Whether contents of this name are still to be removed from a site."""
+    with database.doing("look for URLs") as connection:
+        doc_id = find_document(connection, md5, URLKey.MD5)
+    return doc_id is not None and bool(_left_among(database, site_id, [doc_id]))
+
+
+def _left_among(database: Database, site_id: str, doc_ids: Sequence[int]) -> list[int]:
+    with database.doing("look for deleted URLs") as connection:
+        rows = connection.execute(SERVICE["left_among"], (site_id, json_list(doc_ids)))
+        return sorted({row[0] for row in rows})
+
+
 def mark_content(
     catalog: ServiceCatalog,
     site_id: str,

@@ -378,7 +378,8 @@ def empty_left(
         if site is None or site.set_id != emptying.site.set_id:
             # Deleted or emptied once more: whoever did that removes them.
             return
-        if change.connection.execute(SERVICE["has_contents"], (site.set_id,)).fetchone():
+        sets = {"set_id": site.set_id, "given_up": emptying.given_up}
+        if change.connection.execute(SERVICE["has_contents"], sets).fetchone():
             return
         clear(site.id)
         if emptying.saved_roots:

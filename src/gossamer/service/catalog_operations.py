@@ -23,6 +23,7 @@ from gossamer.catalog import (
     service_urls,
 )
 from gossamer.catalog.service_catalog import ServiceCatalog
+from gossamer.catalog.service_content import has_left
 from gossamer.catalog.service_custom import CustomLimits, custom_query
 from gossamer.catalog.service_fetch import fetch_urls, with_attributes
 from gossamer.catalog.service_removal import Removal, SiteRemoval
@@ -51,7 +52,7 @@ from gossamer.objects.url import (
 from gossamer.service.opened_contents import open_contents
 from gossamer.service.propagation_desk import HostDesk
 from gossamer.service.settings import ServiceSettings
-from gossamer.service.url_contents import UrlContents, handed_over
+from gossamer.service.url_contents import Handed, UrlContents, handed_over
 from gossamer.store.contents import Contents
 
 _LEFT_SITES: Final = 1_000
@@ -210,18 +211,24 @@ class CatalogOperations:
         handed = [None if url.url_put is None else handed_over(url.url_put, now) for url in urls]
         for site_id in service_urls.sites_to_make(database, urls):
             self._make_room(site_id, now)
-        places: Sequence[tuple[str, str] | None] = ()
+        brought: list[tuple[int, tuple[str, str], Handed]] = []
         if any(handed):
-            # Before the URLs are known: a content that nobody can ask for yet does no harm.
             places = service_urls.destinations(database, urls)
-            for url, place, content in zip(urls, places, handed, strict=True):
+            for number, (place, content) in enumerate(zip(places, handed, strict=True)):
                 if place is not None and content is not None:
-                    self._url_contents.take(*place, content, url.url)
+                    brought.append((number, place, content))
+        in_danger = {place for _, place, _ in brought if has_left(database, *place)}
+        for number, place, content in brought:
+            # Before the URLs are known: a content that nobody can ask for yet does no harm.
+            self._url_contents.take(*place, content, urls[number].url)
         statuses = service_urls.new_urls(self._catalog, urls, now)
-        for place, content, status in zip(places, handed, statuses, strict=bool(places)):
-            if place is not None and content is not None and status is ItemStatus.FAILED:
+        for number, place, content in brought:
+            if statuses[number] is ItemStatus.FAILED:
                 # The site had no room for the URL, so that nobody would ever remove its content.
                 self._contents.delete(*place)
+            elif place in in_danger:
+                # A purge may have taken it for what an earlier one has left.
+                self._url_contents.take(*place, content, urls[number].url)
         return GeneralResponse(statuses=[int(status) for status in statuses])
 
     def _url_status(self, requests: Sequence[URLStatus], _: float) -> list[URL]:

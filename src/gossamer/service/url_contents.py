@@ -10,7 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.catalog.service_catalog import ServiceCatalog
-from gossamer.catalog.service_content import column_values, mark_content, members_to_put
+from gossamer.catalog.service_content import (
+    claim_contents,
+    column_values,
+    mark_content,
+    members_to_put,
+)
 from gossamer.catalog.service_fetch import fetch_urls, with_attributes
 from gossamer.catalog.service_selection import epoch_at
 from gossamer.catalog.service_urls import url_status
@@ -154,6 +159,7 @@ class UrlContents:
         statuses = []
         for request, handed in read:
             targets = members_to_put(self._catalog.database, request, now)
+            claim_contents(self._catalog, request.site_id, [each[0] for each in targets], now)
             taken = [
                 doc_id
                 for doc_id, md5, url in targets
