@@ -128,10 +128,18 @@ def test_workers_end_with_their_engine_even_if_they_hear_nothing(tmp_path: Path)
         workers = workers_of(engine)
         assert workers
         for worker in workers:
+            wait_for(lambda worker=worker: is_on_duty(worker), "a worker to have begun")
             os.kill(worker, signal.SIGSTOP)
         os.kill(engine, signal.SIGKILL)
         for worker in workers:
             wait_for(lambda worker=worker: not lives(worker), "a worker to end")
+
+
+def is_on_duty(worker: int) -> bool:
+    """Whether a worker has bound itself to its parent: after that it ignores SIGTERM."""
+    lines = Path(f"/proc/{worker}/status").read_text().splitlines()
+    (ignored,) = [line.split()[1] for line in lines if line.startswith("SigIgn:")]
+    return bool(int(ignored, 16) & 1 << (signal.SIGTERM - 1))
 
 
 def lives(process: int) -> bool:
