@@ -14,7 +14,7 @@ from operations_desk import PARENT, ROOT, SITE, Desk
 
 from gossamer.catalog import service_purge, service_removal
 from gossamer.catalog.catalog import Verdict
-from gossamer.messages import Findings
+from gossamer.messages import Fetch, Findings, Visit
 from gossamer.objects.enumerations import ContentKind, CrawlerType, CrawlStatus, DelayedType
 from gossamer.objects.site import SiteCleanup, SiteDelete
 from gossamer.objects.url import URL, URLCleanup, URLDelete, URLPurge, URLPut
@@ -23,6 +23,7 @@ from gossamer.outcomes import Outcome, State
 PAGE = "http://a.example/page"
 OLD, NEW = b"before", b"after"
 MADE = b'{"default": "made"}'
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 EVERYTHING = URLPurge(site_limits=(0, -1))
 
 
@@ -62,6 +63,56 @@ def crawl(desk: Desk) -> None:
     ]  # fmt: skip
     catalog.commit([Verdict(each, State.DONE, 0.0) for each in brought], now)
     other.close()
+
+
+def crawl_into_archive(desk: Desk, body: bytes) -> None:
+    """Crawl what is new with content storage type 2: the catalog knows where a page is."""
+    other = Desk(desk.settings.folder, desk.storage)
+    desk.clock.advance(10)
+    other.clock.advance(desk.clock.time() - other.clock.time())
+    catalog, store = other.operations._catalog, other.operations._contents._store
+    now = other.clock.time()
+    catalog.begin_run(now)
+    assert catalog.make_batch(CrawlerType.NORMAL, 10, now, 60, 5)[0]
+    verdicts = []
+    for due in catalog.due(10, 10, now):
+        visit = Visit(due.doc_id, 1, "192.0.2.1", due.url)
+        fetch = Fetch(visit, Outcome.OK, status=200, head=HEAD, raw=body, body=body, fetched_at=now)
+        brought = Findings(
+            due.doc_id,
+            1,
+            int(Outcome.OK),
+            200,
+            now,
+            1,
+            content_type="text/html",
+            body_bytes=len(body),
+            pointer=store.append(fetch).pointer,
+        )
+        verdicts.append(Verdict(brought, State.DONE, 0.0))
+    store.sync()
+    catalog.commit(verdicts, now)
+    other.close()
+
+
+@pytest.mark.parametrize("what", ["site", "url"])
+def test_what_was_crawled_into_the_archive_is_not_seen_after_a_cleanup(
+    tmp_path: Path, what: str
+) -> None:
+    desk = Desk(tmp_path, 2)
+    desk.site()
+    crawl_into_archive(desk, OLD)
+    assert desk.raw(SITE, ROOT) == [OLD]
+    if what == "site":
+        desk.statuses("SITE_CLEANUP", [SiteCleanup(id=SITE)])
+    else:
+        request = URLCleanup(site_id=SITE, url=ROOT, status=CrawlStatus.NEW)
+        desk.statuses("URL_CLEANUP", [request])
+    assert desk.raw(SITE, ROOT) == []
+    crawl_into_archive(desk, NEW)
+    assert desk.raw(SITE, ROOT) == [NEW]
+    assert desk.is_sound()
+    desk.close()
 
 
 def assert_kept(desk: Desk, url: str) -> None:

@@ -28,13 +28,30 @@ from gossamer.store.warc import WarcStore
 
 _CACHE_BYTES: Final = 2 << 20
 _NUMBERS: Final = itertools.count(1)
-_MAKE: Final = (
+_POINTERS: Final = (
     "CREATE TABLE IF NOT EXISTS pointer (site TEXT NOT NULL, md5 TEXT NOT NULL, file TEXT NOT NULL,"
     " offset INTEGER NOT NULL, length INTEGER NOT NULL, PRIMARY KEY (site, md5, file, offset)) "
     "STRICT, WITHOUT ROWID"
 )
+# The last fetch of a URL, or of any when a site was emptied (then without md5), that is not shown.
+_HIDDEN: Final = (
+    "CREATE TABLE IF NOT EXISTS hidden (site TEXT NOT NULL, md5 TEXT NOT NULL, fetch_id INTEGER"
+    " NOT NULL, PRIMARY KEY (site, md5)) STRICT, WITHOUT ROWID"
+)
+_LAST_HIDDEN: Final = (
+    "SELECT coalesce(max(fetch_id), 0) FROM hidden WHERE site = ? AND md5 IN (?, '')"
+)
+_HIDE: Final = "INSERT OR REPLACE INTO hidden VALUES (?, ?, ?)"
+_LAST_OF_MEMBER: Final = """
+SELECT url.last_fetch
+FROM url
+JOIN service_site ON service_site.id = :site
+JOIN member ON member.set_id = service_site.set_id AND member.doc_id = url.doc_id
+WHERE url.md5 = :md5 AND url.last_fetch IS NOT NULL
+"""
 
-# What was fetched since the URL is a member of the site: what a cleanup removed does not come back.
+# What was fetched since the URL is a member of the site and since it started again: what a cleanup
+# removed does not come back.
 _CRAWLED: Final = """
 WITH RECURSIVE tries (fetch_id) AS (
     SELECT last_fetch FROM url WHERE md5 = :md5
@@ -48,6 +65,7 @@ JOIN file USING (file_id)
 JOIN service_site ON service_site.id = :site
 JOIN member ON member.set_id = service_site.set_id AND member.doc_id = fetch.doc_id
 WHERE fetch.fetched_at >= member.cdate AND fetch.status BETWEEN 200 AND 299
+    AND fetch.fetch_id > :hidden
 ORDER BY fetch.fetch_id
 """
 
@@ -59,15 +77,20 @@ class PointerFile:
         self._database = open_for_writing(str(path), _CACHE_BYTES, shared=True)
         self._crawled = open_for_reading(str(catalog), _CACHE_BYTES)
         with self._database.writing("open") as connection:
-            connection.execute(_MAKE)
+            connection.execute(_POINTERS)
+            connection.execute(_HIDDEN)
 
     def of(self, site_id: str, md5: str) -> Sequence[Pointer]:
         """Return where the versions of a URL are: what was put, and what was crawled."""
         query = "SELECT file, offset, length FROM pointer WHERE site = ? AND md5 = ?"
         with self._database.doing("look for contents") as connection:
             put = [Pointer(*row) for row in connection.execute(query, (site_id, md5))]
+            query = (
+                "SELECT coalesce(max(fetch_id), 0) FROM hidden WHERE site = ? AND md5 IN (?, '')"
+            )
+            (hidden,) = connection.execute(query, (site_id, md5)).fetchone()
         with self._crawled.doing("look for contents") as connection:
-            key = {"site": site_id, "md5": bytes.fromhex(md5)}
+            key = {"site": site_id, "md5": bytes.fromhex(md5), "hidden": hidden}
             return put + [Pointer(*row) for row in connection.execute(_CRAWLED, key)]
 
     def add(self, site_id: str, md5: str, pointer: Pointer) -> None:
@@ -79,13 +102,23 @@ class PointerFile:
 
     def hide(self, site_id: str, md5: str) -> bool:
         """Forget the versions of a URL; return whether there were any."""
+        key = {"site": site_id, "md5": bytes.fromhex(md5)}
+        with self._crawled.doing("look for contents") as connection:
+            # Only of one that stays: if it leaves and comes back, it is another member.
+            last = connection.execute(_LAST_OF_MEMBER, key).fetchone()
         query = "DELETE FROM pointer WHERE site = ? AND md5 = ?"
         with self._database.writing("forget contents") as connection:
+            if last is not None:
+                connection.execute(_HIDE, (site_id, md5, *last))
             return connection.execute(query, (site_id, md5)).rowcount > 0
 
     def hide_site(self, site_id: str) -> None:
         """Forget the versions of all URLs of a site."""
+        with self._crawled.doing("look for contents") as connection:
+            last = connection.execute("SELECT coalesce(max(fetch_id), 0) FROM fetch").fetchone()
         with self._database.writing("forget contents") as connection:
+            connection.execute("DELETE FROM hidden WHERE site = ?", (site_id,))
+            connection.execute(_HIDE, (site_id, "", *last))
             connection.execute("DELETE FROM pointer WHERE site = ?", (site_id,))
 
     def bytes_of(self, site_id: str) -> int:
