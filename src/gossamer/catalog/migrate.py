@@ -4,7 +4,6 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,7 +21,7 @@ class Migration(Struct, frozen=True):
 
 def shipped_migrations() -> list[Migration]:
     """Return the steps that come with the program, first to last."""
-    folder = files("gossamer.catalog").joinpath("migrations")
+    folder = Path(__file__).with_name("migrations")
     steps = [
         Migration(int(entry.name[:4]), entry.name[5:-4], entry.read_text("utf-8"))
         for entry in folder.iterdir()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 _HEADING: Final = re.compile(r"^-- name: (\w+)\n-- (.+)\n", re.MULTILINE)
@@ -20,7 +20,8 @@ def parse_queries(text: str) -> dict[str, str]:
 
 def load_queries(name: str) -> dict[str, str]:
     """Return the statements of a file of this room."""
-    return parse_queries(files("gossamer.catalog").joinpath(name).read_text("utf-8"))
+    # importlib.resources would do the same, and load modules for ten milliseconds first.
+    return parse_queries(Path(__file__).with_name(name).read_text("utf-8"))
 
 
 QUERIES: Final[Mapping[str, str]] = load_queries("queries.sql")

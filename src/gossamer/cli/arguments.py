@@ -12,7 +12,6 @@ from argparse import (
 )
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from textwrap import dedent, indent
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from gossamer.wording import visible
@@ -179,4 +178,7 @@ def seconds(text: str) -> float:
 
 
 def _examples(text: str) -> str:
-    return "examples:\n" + indent(dedent(text).strip("\n"), "  ")
+    """Indent a block by two; its first line shows by how much it is indented in the source."""
+    lines = text.strip("\n").splitlines()
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    return "\n".join(["examples:", *(f"  {line[margin:]}".rstrip() for line in lines)])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gossamer.cli.arguments import Parser, new_parser
+from gossamer.crawl.memory import collect_rarely
 from gossamer.errors import GossamerError, InputError, StorageError
 from gossamer.wording import visible
 
@@ -42,6 +43,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    collect_rarely()
     _escape_what_cannot_be_encoded()
     try:
         arguments = parser(words[:1]).parse_args(words)

@@ -4,9 +4,7 @@ Each layer (file, then flags) may spell a key our way (`queue_count`) or as the 
 (`Queue_Count`), not both ways at once. Every message names the key, the value and what is allowed.
 """
 
-import tomllib
-from collections.abc import Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +62,8 @@ def parse_assignment(text: str) -> tuple[str, str, object]:
 def _value_from_text(key: Key, raw: str) -> object:
     if key.type == "text" and not raw.startswith(('"', "'")):
         return raw
+    import tomllib  # noqa: PLC0415 - most runs have nothing to read with it
+
     try:
         value: object = tomllib.loads(f"value = {raw}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -81,6 +81,8 @@ def _read(path: Path) -> Mapping[str, object]:
         raise ConfigError(f"cannot read the settings in {path}: {error.strerror}") from error
     if len(data) > MAX_FILE_BYTES:
         raise ConfigError(f"cannot read the settings in {path}: larger than {MAX_FILE_BYTES} bytes")
+    import tomllib  # noqa: PLC0415 - most runs have no such file
+
     try:
         return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -121,7 +123,7 @@ def _advice(table: str, name: str) -> str:
     if elsewhere:
         return f"it belongs in [{elsewhere[0]}]"
     known = {spelling.lower(): spelling for spelling in reversed(_names(table))}
-    nearest = get_close_matches(name.lower(), known, n=1)
+    nearest = _nearest(name, known)
     if nearest:
         return f"did you mean {known[nearest[0]]}?"
     return "`gossamer config` prints all settings"
@@ -139,9 +141,15 @@ def _not_a_table(name: str, value: object) -> str:
     owners = [table for table in tables() if name in _names(table)]
     if owners:
         return f"{name} stands outside of a table; put it below [{owners[0]}]"
-    nearest = get_close_matches(name.lower(), tables(), n=1)
+    nearest = _nearest(name, tables())
     hint = f"did you mean [{nearest[0]}]? " if nearest else ""
     return f"unknown table [{name}]; {hint}the tables are {known}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for who made a mistake
+
+    return get_close_matches(name.lower(), list(known), n=1)
 
 
 def _convert(origin: str, key: Key, spelling: str, value: object) -> Any:

@@ -10,13 +10,12 @@ Who fetched it does not matter here: the spider of this process, or one on anoth
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
-from gossamer.crawl.archived import Archived
 from gossamer.crawl.link import Assignment, Report, Tag, Void
 from gossamer.crawl.watch import Watch
 from gossamer.errors import DiskFullError, StorageError
@@ -26,11 +25,14 @@ from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Document, Done, Fetch, Findings
 from gossamer.outcomes import Outcome
 from gossamer.parse.page import understand
-from gossamer.store.raw_copies import RawCopies
 from gossamer.store.store import Store, payload_digest
-from gossamer.store.warc import WarcStore
 from gossamer.url.canonical import Joiner
 from gossamer.url.scope import Scope
+
+if TYPE_CHECKING:
+    from gossamer.crawl.archived import Archived
+    from gossamer.store.raw_copies import RawCopies
+    from gossamer.store.warc import WarcStore
 
 # What is understood: complete documents, and cut ones as far as they go.
 _UNDERSTOOD: Final = frozenset({Outcome.OK, Outcome.OK_PARTIAL, Outcome.BODY_TOO_LARGE})
@@ -66,15 +68,8 @@ class Intake:
         self._handlers = load_handlers(settings.handlers.use, assignment.main_script, settings)
         self._keep_if = load_condition(settings.handlers.keep_if, assignment.main_script, settings)
         self._revisits = settings.store.revisits
-        self._archived = (
-            None if store is None else Archived(assignment.catalog, settings.catalog, clock)
-        )
-        kept = settings.store
-        self._copies = (
-            RawCopies(Path(kept.raw_folder), keeps_old=kept.raw_keeps_old)
-            if kept.raw_folder
-            else None
-        )
+        self._archived = None if store is None else _archived(assignment, clock)
+        self._copies = _raw_copies(settings) if settings.store.raw_folder else None
         self._done: list[Done] = []
         self._unsynced: list[Findings] = []
         self._oldest_unsynced = 0.0
@@ -194,12 +189,27 @@ class Intake:
         return Document(fetch, stored.pointer, stored.payload_digest)
 
 
-def archive_store(assignment: Assignment, clock: Clock) -> WarcStore | None:
+def archive_store(assignment: Assignment, clock: Clock) -> "WarcStore | None":
     """Return the store in which a worker keeps what it is assigned to, unless nothing is kept."""
     settings = assignment.settings.store
     if not settings.keep:
         return None
+    from gossamer.store.warc import WarcStore  # noqa: PLC0415 - a map of a site keeps nothing
+
     return WarcStore(Path(assignment.archive), assignment.name, settings, clock)
+
+
+def _archived(assignment: Assignment, clock: Clock) -> "Archived":
+    from gossamer.crawl.archived import Archived  # noqa: PLC0415 - a map of a site keeps nothing
+
+    return Archived(assignment.catalog, assignment.settings.catalog, clock)
+
+
+def _raw_copies(settings: Settings) -> "RawCopies":
+    from gossamer.store.raw_copies import RawCopies  # noqa: PLC0415 - only the service asks for it
+
+    kept = settings.store
+    return RawCopies(Path(kept.raw_folder), keeps_old=kept.raw_keeps_old)
 
 
 def _finder(settings: Settings, start_urls: Sequence[str], joiner: Joiner) -> Finder:

@@ -4,10 +4,10 @@ A file appears under its name when it is whole: an interrupted run leaves the ea
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
@@ -16,31 +16,32 @@ from msgspec import Struct
 from gossamer.errors import InputError
 from gossamer.site.compare import Comparison
 from gossamer.site.findings import Finding
-from gossamer.site.formats import csv, dot, html, json, jsonl, markdown, tree, xml
 from gossamer.site.model import SiteMap
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A form in which a map can be written."""
+class Format(Struct, frozen=True):
+    """A form in which a map can be written: a module of `formats`, loaded when it is asked for."""
 
     name: str
     file_name: str
     """Under which it is kept in a folder of several formats."""
-    write: Callable[[SiteMap, BinaryIO], None]
+
+    def write(self, site_map: SiteMap, stream: BinaryIO) -> None:
+        """Write a map in this form."""
+        import_module(f"gossamer.site.formats.{self.name}").write(site_map, stream)
 
 
 FORMATS: Final[Mapping[str, Format]] = {
     one.name: one
     for one in (
-        Format("tree", "site.txt", tree.write),
-        Format("json", "site.json", json.write),
-        Format("jsonl", "site.jsonl", jsonl.write),
-        Format("xml", "sitemap.xml", xml.write),
-        Format("csv", "site.csv", csv.write),
-        Format("dot", "site.dot", dot.write),
-        Format("html", "report.html", html.write),
-        Format("markdown", "site.md", markdown.write),
+        Format("tree", "site.txt"),
+        Format("json", "site.json"),
+        Format("jsonl", "site.jsonl"),
+        Format("xml", "sitemap.xml"),
+        Format("csv", "site.csv"),
+        Format("dot", "site.dot"),
+        Format("html", "report.html"),
+        Format("markdown", "site.md"),
     )
 }
 
@@ -68,8 +69,12 @@ def write_to_stream(
 ) -> None:
     """Write one format to a pipe or an open file; for terminals see `formats.tree.write`."""
     if name == "html":
+        from gossamer.site.formats import html  # noqa: PLC0415 - few ask for it
+
         html.write(site_map, stream, extras.findings or (), made_at=extras.made_at)
     elif name == "json":
+        from gossamer.site.formats import json  # noqa: PLC0415 - not all ask for it
+
         json.write(site_map, stream, extras.findings, extras.comparison)
     else:
         _format(name).write(site_map, stream)
@@ -90,6 +95,8 @@ def write_to_path(
         with _whole(target) as file:
             write_to_stream(name, site_map, file, extras)
         return [target]
+    from gossamer.site.formats import xml  # noqa: PLC0415 - few ask for it
+
     written = []
     for part, content in xml.files(site_map, target.name):
         with _whole(target.with_name(part)) as file:

@@ -6,7 +6,6 @@ status means, what is wrong with the body.
 """
 
 import errno
-from email.utils import parsedate_to_datetime
 from enum import IntEnum
 from typing import Final
 
@@ -145,6 +144,8 @@ def retry_after_seconds(value: str | None, now: float) -> float | None:
     text = value.strip()
     if text.isascii() and text.isdigit():
         return float(min(max(int(text[:18]), 1), 3600))
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few servers send a date
+
     try:
         moment = parsedate_to_datetime(text).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError):

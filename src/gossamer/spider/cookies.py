@@ -6,7 +6,6 @@ no other URL ever gets to see it.
 """
 
 from collections.abc import Sequence
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 from gossamer.messages import Kind, Visit
@@ -70,6 +69,8 @@ def _is_over(attributes: str, now: float) -> bool:
     age = found.get("max-age", "")
     if age.removeprefix("-").isdecimal():
         return age.startswith("-") or not age.strip("0")
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few are given a date
+
     try:
         return parsedate_to_datetime(found.get("expires", "")).timestamp() <= now
     except (ValueError, TypeError, OverflowError, IndexError):

@@ -2,7 +2,7 @@
 
 `resolve` asks, `fileno` becomes readable when answers wait, `results` collects them. c-ares reads
 /etc/hosts first and knows `localhost`; names are never completed with search domains, because a
-name from the web means what it says.
+name from the web means what it says. c-ares is loaded by the first question (`channel.py`).
 """
 
 import os
@@ -10,44 +10,26 @@ import socket
 from collections import OrderedDict, deque
 from ipaddress import ip_address
 from types import TracebackType
-from typing import Final, Self, TypeAlias
-
-import pycares
-from pycares import errno as ares
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.urlserver import UrlServerSettings
-from gossamer.errors import ConfigError
 from gossamer.outcomes import Outcome
 from gossamer.urlserver.resolution import Resolution
+
+if TYPE_CHECKING:
+    from pycares import AddrInfoResult, Channel
 
 __all__ = ["Resolution", "Resolver"]
 
 MAX_ADDRESSES: Final = 16
 _MAX_CACHED: Final = 10_000
 _MAX_OPEN: Final = 128
-_TRIES: Final = 3
-# c-ares doubles its patience with each of the three tries: 1 + 2 + 4.
-_PARTS: Final = 7
 _GRACE_SECONDS: Final = 1.0
-# ARES_AI_NOSORT of ares.h, which pycares does not name: sorting opens a socket for each address.
-_NO_SORTING: Final = 1 << 7
 _FAMILIES: Final = {"any": socket.AF_UNSPEC, "4": socket.AF_INET, "6": socket.AF_INET6}
-_OUTCOMES: Final = {
-    ares.ARES_ENOTFOUND: Outcome.DNS_NXDOMAIN,
-    ares.ARES_EBADNAME: Outcome.DNS_NXDOMAIN,
-    ares.ARES_ENODATA: Outcome.DNS_NODATA,
-    ares.ARES_ESERVFAIL: Outcome.DNS_SERVFAIL,
-    ares.ARES_EREFUSED: Outcome.DNS_SERVFAIL,
-    ares.ARES_ENOTIMP: Outcome.DNS_SERVFAIL,
-    ares.ARES_ETIMEOUT: Outcome.DNS_TIMEOUT,
-    ares.ARES_ECONNREFUSED: Outcome.DNS_TIMEOUT,
-    ares.ARES_ECANCELLED: Outcome.DNS_TIMEOUT,
-    ares.ARES_EDESTRUCTION: Outcome.DNS_TIMEOUT,
-}
 # What a name server has said about a name is remembered; that none could say anything is not.
 _DENIALS: Final = frozenset({Outcome.DNS_NXDOMAIN, Outcome.DNS_NODATA})
-_Raw: TypeAlias = tuple[str, pycares.AddrInfoResult | None, int | None]
+_Raw: TypeAlias = "tuple[str, AddrInfoResult | None, int | None]"
 
 
 class Resolver:
@@ -63,8 +45,11 @@ class Resolver:
         self._waiting: set[str] = set()
         self._raw: deque[_Raw] = deque()
         self._ready: list[tuple[str, Resolution]] = []
-        self._channel = _open_channel(settings)
-        self._second: pycares.Channel | None = None
+        self._channel: Channel | None = None
+        self._second: Channel | None = None
+        if settings.dns_servers:
+            # Servers that cannot be used are complained about before anything begins.
+            self._first_channel()
         self._readable, self._writable = os.pipe()
         os.set_blocking(self._readable, False)
         os.set_blocking(self._writable, False)
@@ -98,7 +83,7 @@ class Resolver:
         elif again:
             self._ask(host, self._second_channel())
         elif len(self._asked) < _MAX_OPEN:
-            self._ask(host, self._channel)
+            self._ask(host, self._first_channel())
         else:
             self._backlog.append(host)
             self._waiting.add(host)
@@ -114,7 +99,7 @@ class Resolver:
         while self._backlog and len(self._asked) < _MAX_OPEN:
             host = self._backlog.popleft()
             self._waiting.discard(host)
-            self._ask(host, self._channel)
+            self._ask(host, self._first_channel())
         ready, self._ready = self._ready, []
         return ready
 
@@ -152,40 +137,39 @@ class Resolver:
         self._cache.move_to_end(host)
         return answer
 
-    def _second_channel(self) -> pycares.Channel:
+    def _first_channel(self) -> "Channel":
+        if self._channel is None:
+            self._channel = _open_channel(self._settings)
+        return self._channel
+
+    def _second_channel(self) -> "Channel":
         """Return a channel for what is asked again: c-ares, too, remembers what a channel heard."""
         if self._second is None:
             self._second = _open_channel(self._settings)
         return self._second
 
-    def _ask(self, host: str, channel: pycares.Channel) -> None:
+    def _ask(self, host: str, channel: "Channel") -> None:
+        from gossamer.urlserver.channel import ask  # noqa: PLC0415 - addresses need no resolver
+
         self._asked[host] = self._clock.monotonic() + self._settings.dns_timeout_seconds
 
-        def answered(result: pycares.AddrInfoResult | None, error: int | None) -> None:
+        def answered(result: "AddrInfoResult | None", error: int | None) -> None:
             self._raw.append((host, result, error))
             self._signal()
 
-        try:
-            channel.getaddrinfo(
-                host,
-                None,
-                family=self._family,
-                type=socket.SOCK_STREAM,
-                flags=_NO_SORTING,
-                callback=answered,
-            )
-        except (pycares.AresError, UnicodeError, ValueError):
-            # No name server could know such a name.
-            answered(None, ares.ARES_EBADNAME)
+        ask(channel, host, self._family, answered)
 
     def _understood(
-        self, host: str, result: pycares.AddrInfoResult | None, error: int | None
+        self, host: str, result: "AddrInfoResult | None", error: int | None
     ) -> Resolution:
         """Turn an answer of c-ares into a resolution."""
+        from gossamer.urlserver.channel import failure  # noqa: PLC0415 - addresses need no resolver
+
         now = self._clock.monotonic()
         if result is None or not result.nodes:
-            outcome = Outcome.DNS_NODATA if error is None else _OUTCOMES.get(error, Outcome.DNS_BAD)
-            text = "no addresses" if error is None else _text(ares.strerror(error))
+            outcome, text = Outcome.DNS_NODATA, "no addresses"
+            if error is not None:
+                outcome, text = failure(error)
             kept = self._settings.dns_negative_ttl_seconds if outcome in _DENIALS else 0.0
             return Resolution((), now + kept, outcome, f"cannot resolve {host}: {text}")
         nodes = sorted(
@@ -208,10 +192,14 @@ class Resolver:
 
     def _give_up_overdue(self) -> None:
         """Answer for c-ares where it takes longer than it was told to."""
+        if not self._asked:
+            return
+        from gossamer.urlserver.channel import TIMEOUT  # noqa: PLC0415 - addresses need no resolver
+
         limit = self._clock.monotonic() - _GRACE_SECONDS
         for host in [host for host, deadline in self._asked.items() if deadline < limit]:
             del self._asked[host]
-            self._keep(host, self._understood(host, None, ares.ARES_ETIMEOUT))
+            self._keep(host, self._understood(host, None, TIMEOUT))
 
     def _signal(self) -> None:
         try:
@@ -228,36 +216,10 @@ class Resolver:
             return
 
 
-def _open_channel(settings: UrlServerSettings) -> pycares.Channel:
-    """Return a channel that gives an answer within the time the settings allow."""
-    servers = [_with_brackets(server) for server in settings.dns_servers]
-    try:
-        count = len(servers) or _system_servers()
-        return pycares.Channel(
-            flags=pycares.ARES_FLAG_NOSEARCH,
-            timeout=settings.dns_timeout_seconds / (_PARTS * max(count, 1)),
-            tries=_TRIES,
-            servers=servers or None,
-        )
-    except (pycares.AresError, UnicodeError) as error:
-        raise ConfigError(
-            f"cannot use the name servers {', '.join(settings.dns_servers) or 'of this system'}: "
-            f"{error}; write urlserver.dns_servers as address or address:port"
-        ) from error
+def _open_channel(settings: UrlServerSettings) -> "Channel":
+    from gossamer.urlserver.channel import open_channel  # noqa: PLC0415 - addresses need no resolver
 
-
-def _system_servers() -> int:
-    """Return how many name servers the system is configured to ask."""
-    channel = pycares.Channel()
-    try:
-        return len(channel.servers)
-    finally:
-        channel.close()
-
-
-def _with_brackets(server: str) -> str:
-    """Write a bare IPv6 address so that no part of it is taken for a port."""
-    return f"[{server}]" if server.count(":") > 1 and not server.startswith("[") else server
+    return open_channel(settings)
 
 
 def _text(value: str | bytes) -> str:

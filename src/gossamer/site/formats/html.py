@@ -5,7 +5,7 @@ import hashlib
 import html
 from collections.abc import Sequence
 from datetime import datetime
-from importlib.resources import files
+from pathlib import Path
 from typing import BinaryIO, Final
 
 from gossamer.site.findings import Finding
@@ -59,4 +59,4 @@ def _hash(text: str) -> str:
 
 
 def _part(name: str) -> str:
-    return files("gossamer.site.report").joinpath(name).read_text(encoding="utf-8")
+    return (Path(__file__).parents[1] / "report" / name).read_text(encoding="utf-8")
