@@ -1,9 +1,11 @@
 """The entry point: run a command, turn whatever happens into one line and an exit code."""
 
+import atexit
 import errno
 import io
 import os
 import sys
+import threading
 from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
@@ -49,7 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser(words[:1]).parse_args(words)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
-    return _run(arguments, words)
+    code = _run(arguments, words)
+    if argv is None:
+        _leave(code)
+    return code
 
 
 def parser(asked: Sequence[str] = ()) -> Parser:
@@ -125,6 +130,24 @@ def _print_traceback() -> None:
     import traceback
 
     traceback.print_exc()
+
+
+def _leave(code: int) -> None:
+    """End the process without taking it apart: what it consists of is gone with it.
+
+    The interpreter would look at and free every object, which takes as long as a dozen pages.
+    Returns where the long way must be gone: threads run on, or output cannot be written.
+    """
+    own = threading.current_thread()
+    if any(thread is not own and not thread.daemon for thread in threading.enumerate()):
+        return
+    atexit._run_exitfuncs()  # noqa: SLF001 - a handler of the user's own may have left some
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+    os._exit(code)
 
 
 def _drop_output() -> None:
