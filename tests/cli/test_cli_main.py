@@ -200,6 +200,36 @@ def test_a_command_does_not_load_the_others():
     assert done.stderr.strip() == b"[]"
 
 
+def test_a_map_of_a_site_loads_neither_the_archive_nor_other_formats():
+    """What every run loads is waited for before the first request."""
+    program = (
+        "import sys, gossamer.crawl.worker, gossamer.site.run, gossamer.site.writing; "
+        "rare = {'pycares', 'regex', 'tomllib', 'difflib', 'importlib.resources', 'email.utils', "
+        "'gossamer.store.warc', 'gossamer.store.raw_copies', 'gossamer.site.formats.html'}; "
+        "print(sorted(rare & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.strip() == b"[]"
+
+
+def left_after(first: str) -> bytes:
+    """Return what a program prints that runs a command as its last act."""
+    program = f"{first}; sys.argv = ['gossamer', 'version']; main(); print('went on')"
+    program = f"import atexit, sys, threading, time; from gossamer.cli.main import main; {program}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stderr == b""
+    return done.stdout.partition(b"\n")[2]
+
+
+def test_a_command_that_has_ended_leaves_at_once_but_says_goodbye():
+    assert left_after("atexit.register(print, 'bye')") == b"bye\n"
+
+
+def test_a_command_waits_for_threads_that_somebody_started():
+    thread = "threading.Thread(target=lambda: (time.sleep(0.2), print('done'))).start()"
+    assert left_after(thread) == b"went on\ndone\n"
+
+
 def test_help_takes_at_most_150_milliseconds_of_cpu():
     best = 1.0
     for _ in range(3):

@@ -7,6 +7,7 @@ name go before that, because they share one index that the first change of the t
 """
 
 from collections import Counter
+from itertools import filterfalse
 from typing import Final, cast
 
 from turbohtml import Document as Tree
@@ -14,7 +15,7 @@ from turbohtml import Element, HTMLParseError, Namespace, parse
 from turbohtml import Link as Place
 
 from gossamer.config.parse import ParseSettings
-from gossamer.messages import Page
+from gossamer.messages import Link, Page
 from gossamer.outcomes import Outcome
 from gossamer.parse.css import kind_in_style, references_in
 from gossamer.parse.directives import (
@@ -117,7 +118,7 @@ class _Reader:
             title=title,
             links=links,
             assets=assets,
-            canonical=next((link.url for link in links if link.kind == "canonical"), None),
+            canonical=_canonical(links) if references.has_links("canonical") else None,
             description=self._description,
             languages=references.languages(),
             refresh=self._refresh,
@@ -198,9 +199,9 @@ class _Reader:
         refused = _refused(others)
         if refused:
             asked = Counter(refused)
-            met = Counter([href for href in hrefs if href in asked])
+            met = Counter(filter(asked.__contains__, hrefs))
             never = {href for href, count in met.items() if count <= asked[href]}
-            references.add_links([href for href in hrefs if href not in never], "a")
+            references.add_links(filterfalse(never.__contains__, hrefs), "a")
             references.add_links(refused, "a", nofollow=True)
         else:
             references.add_links(hrefs, "a")
@@ -230,6 +231,10 @@ class _Reader:
         for element in unseen:
             element.clear()
         return fingerprint(self._tree.text)
+
+
+def _canonical(links: tuple[Link, ...]) -> str | None:
+    return next((link.url for link in links if link.kind == "canonical"), None)
 
 
 def _refused(places: list[Place]) -> list[str]:

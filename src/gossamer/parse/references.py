@@ -97,6 +97,10 @@ class References:
             return None
         return self._join(self._base, href.partition("#")[0])
 
+    def has_links(self, kind: str) -> bool:
+        """Whether there is any reference of this kind to a page."""
+        return kind in self._links
+
     def links(self) -> tuple[Link, ...]:
         """Return the references to other pages, kind by kind in the order of appearance."""
         return self._joined(self._links)

@@ -11,6 +11,7 @@ docs/decisions/canonical-form.md.
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import repeat
 from sys import intern
 from typing import Final
 
@@ -148,6 +149,8 @@ class Joiner:
         self._authority = ""
         self._local = self._shared = _Memory("")
         self._turn = 0
+        self._grown = 0
+        """Bytes remembered since the memories were last told."""
 
     def join(self, base: str, href: str) -> str | None:
         """Return the canonical URL that `href` means on a page at `base`, or None."""
@@ -157,15 +160,16 @@ class Joiner:
         """Return what `join` returns for each of the references of one page."""
         if base != self._given or self._turn != self._memories.turn:
             self._go_to(base)
-        local, shared, resolve = self._local.get, self._shared.get, self._resolve
-        found: list[str | None] = []
-        for href in hrefs:
-            url = local(href, _UNKNOWN)
-            if url is _UNKNOWN:
-                url = shared(href, _UNKNOWN)
+        hrefs = list(hrefs)
+        found: list[str | None] = list(map(self._local.get, hrefs, repeat(_UNKNOWN)))
+        if _UNKNOWN in found:
+            shared, resolve = self._shared.get, self._resolve
+            for place, url in enumerate(found):
                 if url is _UNKNOWN:
-                    url = resolve(href)
-            found.append(url)
+                    url = shared(hrefs[place], _UNKNOWN)  # noqa: PLW2901 - the same one, looked for again
+                    found[place] = resolve(hrefs[place]) if url is _UNKNOWN else url
+            self._memories.grow(self._grown)
+            self._grown = 0
         return found
 
     def target(self, url: str) -> Target:
@@ -248,32 +252,31 @@ class Joiner:
             if below.count("/") == 3:
                 return below
             climbs.append(below[: below.rindex("/", 0, -1) + 1])
-            memory.weight += 100 + len(below)
-            self._memories.grow(100 + len(below))
+            self._grown += 100 + len(below)
         return climbs[levels]
 
     def _keep(self, memory: "_Memory", href: str, url: str | None) -> str | None:
         memory[href] = url
-        weight = 240 + len(href) + (len(url) if url is not None else 0)
-        memory.weight += weight
-        self._memories.grow(weight)
+        self._grown += 240 + len(href) + (len(url) if url is not None else 0)
         return url
 
 
 class _Memory(dict[str, str | None]):
     """What references mean, all seen from one directory or one authority."""
 
-    __slots__ = ("climbs", "weight")
+    __slots__ = ("climbs",)
 
     def __init__(self, place: str) -> None:
         super().__init__()
-        self.weight = 500 + len(place)
         self.climbs = [place]
         """The directory, the one above it, and so on as far as it was asked for."""
 
 
-def _weigh_memory(_: str, memory: _Memory) -> int:
-    return memory.weight
+def _weigh_memory(place: str, memory: _Memory) -> int:
+    """Return about how many bytes a memory takes: asked when it is made, or found again."""
+    urls = sum(len(url) for url in memory.values() if url is not None)
+    climbs = sum(100 + len(above) for above in memory.climbs[1:])
+    return 500 + len(place) + 240 * len(memory) + sum(map(len, memory)) + urls + climbs
 
 
 def _make_target(url: str) -> Target:
