@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer import wording
 from gossamer.wording import (
     bytes_in_words,
     safe_json,
@@ -47,6 +48,13 @@ def test_printable_text_is_left_alone(text):
 )
 def test_what_would_steer_is_shown_as_an_escape(text, shown):
     assert visible(text) == shown
+
+
+def test_what_is_printable_is_safe():
+    """By this safe_json tells what it need not look through."""
+    unsafe = [char for char in map(chr, range(0x110000)) if wording._UNSAFE.match(char)]
+    assert {"\x9b", "\u061c", "\u200e", "\u202e", "\u2066", "\ufeff"} <= set(unsafe)
+    assert not any(map(str.isprintable, unsafe))
 
 
 @given(valid_text)

@@ -62,7 +62,7 @@ class Builder:
             alias_of=None,
             aliases=[],
             assets=assets,
-            links=[urls[target] for target in targets],
+            links=list(map(urls.__getitem__, targets)),
             title=row.title,
             bytes=row.body_bytes,
             milliseconds=row.milliseconds,
@@ -164,9 +164,9 @@ def _note_links(pages: list[Page], wanted: Collection[str] | None) -> None:
         return
     by_url = {page.url: page.facts for page in pages if wanted is None or page.url in wanted}
     for page in pages:
-        for link in page.links:
-            facts = by_url.get(link)
-            if facts is not None:
-                facts.linked_count += 1
-                if facts.linked_count <= _MAX_LINKED_FROM:
-                    facts.linked_from.append(page.url)
+        # Few links of few pages lead to those.
+        for link in filter(by_url.__contains__, page.links):
+            facts = by_url[link]
+            facts.linked_count += 1
+            if facts.linked_count <= _MAX_LINKED_FROM:
+                facts.linked_from.append(page.url)

@@ -15,6 +15,7 @@ go on.
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from itertools import filterfalse
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -71,8 +72,8 @@ class Names:
 
     def targets(self, keys: bytes) -> Iterator[int]:
         """Yield the documents of the site that these keys of the link graph stand for."""
-        get = self._by_key.get
-        return (doc_id for key in array("Q", keys) if (doc_id := get(key)) is not None)
+        # Numbers of documents begin at 1, so that only what is not known is left out.
+        return filter(None, map(self._by_key.get, array("Q", keys)))
 
     def number_of(self, url: str) -> int | None:
         """Return the document of a URL, if it is one of the site."""
@@ -205,9 +206,8 @@ class _Walk:
             self._lead(met, targets, met.depth + 1, below)
 
     def _lead(self, met: Met, targets: Iterable[int], depth: int, into: list[Met]) -> None:
-        fresh = [doc_id for doc_id in targets if doc_id not in self.seen]
         # A page may name a URL in several places.
-        for doc_id in dict.fromkeys(fresh):
+        for doc_id in dict.fromkeys(filterfalse(self.seen.__contains__, targets)):
             self.seen.add(doc_id)
             into.append(Met(doc_id, met.doc_id, depth))
 
