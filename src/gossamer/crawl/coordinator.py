@@ -330,8 +330,11 @@ class Coordinator:
         self._keeper.counts = counts
 
     def _listen_until(self, deadline: float, finished: Callable[[], bool]) -> None:
-        while not finished() and self._clock.monotonic() < deadline and not self._stops.at_once:
+        while True:
+            # First, for the last thing to happen may be that the writer is done.
             self._writer.collect()
-            self._commit_if_worth(self._clock.monotonic())
+            now = self._clock.monotonic()
+            if finished() or now >= deadline or self._stops.at_once:
+                return
+            self._commit_if_worth(now)
             self._wait_and_listen(0.02)
-        self._writer.collect()
