@@ -36,24 +36,6 @@ def schema(path):
         return connection.execute("SELECT max(version) FROM schema_version").fetchone()[0]
 
 
-def shape(path):
-    """Return all tables with their columns and keys, and the text of everything else."""
-    with closing(sqlite3.connect(path)) as connection:
-        tables = connection.execute("SELECT name, wr, strict FROM pragma_table_list").fetchall()
-        others = "SELECT name, sql FROM sqlite_master WHERE type <> 'table' ORDER BY name"
-        return (
-            {
-                row: [
-                    connection.execute(f"PRAGMA {asked}({row[0]})").fetchall()
-                    for asked in ("table_xinfo", "foreign_key_list", "index_list")
-                ]
-                for row in tables
-            },
-            connection.execute(others).fetchall(),
-            connection.execute("SELECT version, name FROM schema_version").fetchall(),
-        )
-
-
 def start_at_once(code, path, count):
     """Run a program that says when it is ready in some processes; return what each says next."""
     processes = [
@@ -138,14 +120,6 @@ class TestMigrations:
     def test_shipped_steps_are_numbered_without_gaps(self):
         versions = [step.version for step in shipped_migrations()]
         assert versions == list(range(1, len(versions) + 1))
-
-    def test_a_new_catalog_is_like_one_that_went_through_every_step(self, tmp_path):
-        """Columns that later steps add are in the tables of a new catalog from the beginning."""
-        steps = shipped_migrations()
-        for count in range(1, len(steps) + 1):
-            SqliteCatalog.open(tmp_path / "old.db", SETTINGS, migrations=steps[:count]).close()
-        SqliteCatalog.open(tmp_path / "new.db", SETTINGS).close()
-        assert shape(tmp_path / "new.db") == shape(tmp_path / "old.db")
 
     def test_an_older_catalog_is_brought_up_to_date_and_a_copy_kept(self, tmp_path):
         path = tmp_path / "catalog.db"

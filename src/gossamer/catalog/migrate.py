@@ -2,20 +2,13 @@
 
 import contextlib
 import os
-import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from msgspec import Struct
 
 from gossamer.errors import WorkspaceError
-
-_MADE: Final = re.compile(r"^CREATE TABLE (\w+) \(", re.MULTILINE)
-_ADDED: Final = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN ([^;]+);", re.MULTILINE)
-# Constraints of the whole table stand after its columns.
-_END_OF_COLUMNS: Final = re.compile(r",\n    (?:PRIMARY KEY|UNIQUE|CHECK|FOREIGN KEY) ?\(|\n\)")
 
 
 class Migration(Struct, frozen=True):
@@ -89,11 +82,8 @@ def _apply(
         "CREATE TABLE IF NOT EXISTS schema_version "
         "(version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL) STRICT"
     )
-    scripts = [_statements(step.text) for step in missing]
-    if not version:
-        _make_whole(scripts)
-    for step, script in zip(missing, scripts, strict=True):
-        for statement in script:
+    for step in missing:
+        for statement in _statements(step.text):
             connection.execute(statement)
         connection.execute(
             "INSERT INTO schema_version VALUES (?, ?, ?)", (step.version, step.name, now)
@@ -114,26 +104,6 @@ def _back_up(path: str, target: Path) -> None:
     ):
         source.backup(copy)
     unfinished.replace(target)
-
-
-def _make_whole(scripts: list[list[str]]) -> None:
-    """Put columns that later steps add into the statement that makes their table.
-
-    For a new catalog: SQLite reads its whole schema again for each column that is added.
-    """
-    made: dict[str, tuple[list[str], int]] = {}
-    for script in scripts:
-        for number, statement in enumerate(script):
-            made.update((found[1], (script, number)) for found in _MADE.finditer(statement))
-            added = _ADDED.search(statement)
-            if added is None or added[1] not in made:
-                continue
-            home, place = made[added[1]]
-            end = _END_OF_COLUMNS.search(home[place])
-            if end is not None:
-                before, after = home[place][: end.start()], home[place][end.start() :]
-                home[place] = f"{before},\n    {added[2]}{after}"
-                script[number] = ""
 
 
 def _statements(text: str) -> list[str]:
