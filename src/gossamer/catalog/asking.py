@@ -165,8 +165,8 @@ class Asking:
                 "set_id": item.set_id,
                 "doc_id": item.doc_id,
             }
-            with self._book.counted(item.set_id, [item.doc_id]):
-                self._connection.execute(REQUESTS["hold_member"], values)
+            self._book.watch(item.set_id, [item.doc_id])
+            self._connection.execute(REQUESTS["hold_member"], values)
             self._forget(key_of(item))
         self.let_go(due, tally)
 

@@ -74,8 +74,9 @@ class BatchCommit:
         self._now = now
         self._tally = Tally()
         self._book = SiteBook(connection)
-        self._collector = Collector(connection, memory, memo, self._book, self._tally, now)
-        self._iterations = Iterations(Change(connection, memory, self._tally, now), self._book)
+        change = Change(connection, memory, self._tally, now, self._book.counting)
+        self._collector = Collector(change, memo, self._book)
+        self._iterations = Iterations(change, self._book)
         self._asking = Asking(connection, self._book, memo, now)
         self._wanted = 0
         self._begun: list[Item] = []
@@ -122,11 +123,11 @@ class BatchCommit:
         status = int(_SELECTED.get(kind, CrawlStatus.SELECTED_CRAWLING))
         for set_id, members in _by_set(items).items():
             doc_ids = [each.doc_id for each in members]
-            with self._book.counted(set_id, doc_ids):
-                for doc_id in doc_ids:
-                    member = (status, batch_id, self._now, set_id, doc_id)
-                    self._connection.execute(BATCHES["select_member"], member)
-                    self._want(doc_id)
+            self._book.watch(set_id, doc_ids)
+            for doc_id in doc_ids:
+                member = (status, batch_id, self._now, set_id, doc_id)
+                self._connection.execute(BATCHES["select_member"], member)
+                self._want(doc_id)
 
     def make(self, order: BatchOrder, size: int) -> tuple[int, list[tuple[int, int]]]:
         """Select and begin a batch of new URLs, proportionally over sites; 0 if there are none.
@@ -151,9 +152,10 @@ class BatchCommit:
         rows = self._connection.execute(BATCHES["stuck_members"], (before, limit)).fetchall()
         count = 0
         for set_id, doc_id in rows:
-            with self._book.counted(set_id, [doc_id]):
-                values = (set_id, doc_id)
-                count += self._connection.execute(BATCHES["return_member"], values).rowcount
+            self._book.watch(set_id, [doc_id])
+            values = (set_id, doc_id)
+            count += self._connection.execute(BATCHES["return_member"], values).rowcount
+        self._book.settle()
         return count
 
     def _is_open(self, set_id: int, wishes: str = "") -> bool:
@@ -183,6 +185,7 @@ class BatchCommit:
         if len(going) < len(batch):
             self._end_what_is_over()
             self._finish()
+        self._book.settle()
         return going
 
     def _with_manner(self, due: Due, items: Sequence[Item]) -> Due | None:
@@ -210,10 +213,10 @@ class BatchCommit:
         again = [item for item in begun if item.began_at is not None]
         for query, which in (("crawling_member", fresh), ("crawling_again", again)):
             for set_id, items in _by_set(which).items():
-                with self._book.counted(set_id, [item.doc_id for item in items]):
-                    self._connection.executemany(
-                        BATCHES[query], [(self._now, *_key(item)) for item in items]
-                    )
+                self._book.watch(set_id, [item.doc_id for item in items])
+                self._connection.executemany(
+                    BATCHES[query], [(self._now, *_key(item)) for item in items]
+                )
         for batch_id in {item.batch_id for item in fresh}:
             self._connection.execute(BATCHES["begin_batch"], (self._now, batch_id))
         self._connection.executemany(
@@ -303,8 +306,8 @@ class BatchCommit:
         visited = Visited(site, properties, before, findings, report, mask, sequel)
         values = values_after(visited, self._now)
         values |= {"set_id": item.set_id, "doc_id": item.doc_id}
-        with self._book.counted(item.set_id, [item.doc_id]):
-            self._connection.execute(BATCHES["crawled_member"], values)
+        self._book.watch(item.set_id, [item.doc_id])
+        self._connection.execute(BATCHES["crawled_member"], values)
         if not values["mask"] and not is_read_as_feed(findings.content_type, properties):
             self._collector.collect(item, site, report)
             self._iterations.found(item, self._collector.collected)
@@ -393,8 +396,8 @@ class BatchCommit:
             self._drop_rest(batch_id)
             items = self._connection.execute(BATCHES["open_items_of"], (batch_id,)).fetchall()
             for set_id, doc_id, at in items:
-                with self._book.counted(set_id, [doc_id]):
-                    self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
+                self._book.watch(set_id, [doc_id])
+                self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
                 values = (int(ItemState.LEFT_OUT), batch_id, set_id, doc_id)
                 self._connection.execute(BATCHES["end_item"], values)
                 self._unwant(at)
@@ -421,6 +424,7 @@ class BatchCommit:
         return items
 
     def _finish(self) -> None:
+        self._book.settle()
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
 
 

@@ -10,7 +10,6 @@ Each site judges by its own filters and limits. To the page's own site, what is 
 counts for the URLs found on it (C34); another site has its own values.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -31,7 +30,6 @@ from gossamer.catalog.collecting_rules import (
 from gossamer.catalog.collecting_sites import make_site_of, sites_of_host
 from gossamer.catalog.discover import discover, known_urls
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.memory import Memory
 from gossamer.catalog.service_members import (
     Change,
     Newcomer,
@@ -41,7 +39,6 @@ from gossamer.catalog.service_members import (
 )
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.site_book import SiteBook
-from gossamer.catalog.tally import Tally
 from gossamer.messages import Due, Found, Kind
 from gossamer.objects.enumerations import CrawlStatus, FilterMode, FilterStage, URLType
 from gossamer.objects.error_mask import ErrorBit
@@ -94,22 +91,16 @@ class Collector:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
-        memory: Memory,
+        change: Change,
         memo: Memo,
         book: SiteBook,
-        tally: Tally,
-        now: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection = connection
-        self._memory = memory
+        self._change = change
+        self._connection = change.connection
         self._memo = memo
         self._book = book
-        self._tally = tally
-        self._now = now
         self._monotonic = monotonic
-        self._change = Change(connection, memory, tally, now)
         self._sites: dict[str, KnownSite | None] = {}
         self._keys: dict[str, bytes] = {}
         """The md5s of the URLs on the page."""
@@ -140,7 +131,6 @@ class Collector:
             known = self._known(site)
             if known is not None:
                 note_fault(self._change, known, item.doc_id, faults)
-                self._book.forget(item.set_id)
         return len(self.collected)
 
     # ------------------------------------------------------------------ before there are URLs
@@ -274,7 +264,6 @@ class Collector:
             ]
             insert_members(self._change, members)
             self.collected += [(site.set_id, documents[url], True) for url in taken]
-        self._book.forget(site.set_id)
         return {url for url, doc_id in documents.items() if doc_id in known} | set(taken), faults
 
     def _within_room(
@@ -332,7 +321,7 @@ class Collector:
             "u_date": NOW,
             **rules.first_fields,
         }
-        return newcomer(known_site, page.url, URL(url=page.url, **fields), self._now).values
+        return newcomer(known_site, page.url, URL(url=page.url, **fields), self._change.now).values
 
     def _key(self, url: str) -> bytes:
         # A site may want a URL under another name than the page has for it.
@@ -376,7 +365,9 @@ class Collector:
             if md5 not in known
         ]
         if unknown:
-            discover(self._connection, self._memory, self._tally, unknown, self._now)
+            discover(
+                self._connection, self._change.memory, self._change.tally, unknown, self._change.now
+            )
             known |= known_urls(self._connection, [found.md5 for found, _ in unknown])
         return {url: known[md5][0] for md5, url in wanted if md5 in known}
 

@@ -6,7 +6,7 @@ All of it runs inside a transaction of the caller, and moves the counters of the
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from gossamer.catalog.discover import discover, known_urls
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.memory import Memory
-from gossamer.catalog.service_counters import count_deleted, counted, record
+from gossamer.catalog.service_counters import Counting, count_deleted, counted, record
 from gossamer.catalog.service_rows import MEMBER_COLUMNS, SERVICE, KnownSite
 from gossamer.catalog.service_selection import epoch_at
 from gossamer.catalog.tally import Tally
@@ -61,6 +61,17 @@ class Change(Struct, frozen=True):
     memory: Memory
     tally: Tally
     now: float
+    counting: Counting | None = None
+    """Moves the counters of sites at the end of the transaction; None: each change moves them."""
+
+    def counted(
+        self, site: KnownSite, doc_ids: Iterable[int], *, are_new: bool = False
+    ) -> AbstractContextManager[None]:
+        """Move the counters of a site by what a block changes in these URLs of it."""
+        if self.counting is None:
+            return counted(self.connection, site, doc_ids, are_new=are_new)
+        self.counting.watch(site, doc_ids, are_new=are_new)
+        return nullcontext()
 
 
 @contextmanager
@@ -171,7 +182,7 @@ def delete_members(
     md5s = list(md5s_of(connection, doc_ids).values())
     target = deleted_set(change, site.site_id, CONTENT_KEPT)
     twice = members_among(connection, target, doc_ids)
-    with counted(connection, site, doc_ids):
+    with change.counted(site, doc_ids):
         move_members(connection, site.set_id, target, doc_ids)
     count_deleted(connection, site.site_id, len(doc_ids) - len(twice))
     connection.execute(SERVICE["forget_url_attributes"], (site.site_id, _texts(md5s)))
@@ -253,7 +264,7 @@ def _documents(change: Change, newcomers: Sequence[Newcomer]) -> dict[bytes, int
 def insert_members(change: Change, fresh: Sequence[tuple[Newcomer, int]]) -> None:
     """Make documents members of one site that they are not members of."""
     site = fresh[0][0].site
-    with counted(change.connection, site, [doc_id for _, doc_id in fresh]):
+    with change.counted(site, [doc_id for _, doc_id in fresh], are_new=True):
         rows = ((site.set_id, doc_id, *member.values) for member, doc_id in fresh)
         change.connection.executemany(SERVICE["insert_member"], rows)
     if site.counts or site.logs:

@@ -2,14 +2,14 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from gossamer.catalog.batch_facts import Item, MemberFacts, SiteFacts
 from gossamer.catalog.queries import load_queries
-from gossamer.catalog.service_counters import counted as moving_counters
+from gossamer.catalog.service_counters import Counting
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.objects.enumerations import FilterMode, FilterOperation, FilterStage, FilterState
 from gossamer.objects.item_wishes import NOTHING, Wishes, properties_with, read
@@ -24,11 +24,13 @@ _FACTS: Final = frozenset(SiteFacts.__struct_fields__) - {"site_id", "id", "set_
 class SiteBook:
     """Sites, their properties, filters and members, as they are in this transaction.
 
+    Counters of a site are as they were when its members were last settled.
     While an item is attended to, what it asks for itself counts in place of what its site says.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.counting = Counting(connection)
         self._sites: dict[int, SiteFacts | None] = {}
         self._properties: dict[int, dict[str, str]] = {}
         self._filters: dict[int, list[Filter]] = {}
@@ -104,17 +106,17 @@ class SiteBook:
         """Look a site up again when it is needed."""
         self._sites.pop(set_id, None)
 
-    @contextlib.contextmanager
-    def counted(self, set_id: int, doc_ids: Sequence[int]) -> Iterator[None]:
-        """Move the counters of a site by what the block changes in these members of it."""
+    def watch(self, set_id: int, doc_ids: Iterable[int]) -> None:
+        """Expect a change in members of a site, so that `settle` moves its counters by it."""
         site = self.site(set_id)
-        if site is None:
-            yield
-            return
-        with moving_counters(self._connection, KnownSite(site.site_id, set_id), doc_ids):
-            yield
-        # Its counters are read again when they are needed.
-        self.forget(set_id)
+        if site is not None:
+            self.counting.watch(KnownSite(site.site_id, set_id), doc_ids)
+
+    def settle(self) -> None:
+        """Move the counters of sites by what has changed in their members."""
+        for set_id in self.counting.settle():
+            # They are read again when they are needed.
+            self.forget(set_id)
 
 
 def type_of(connection: sqlite3.Connection, set_id: int, doc_id: int) -> int | None:
