@@ -131,6 +131,22 @@ class MemberFacts(Struct, frozen=True, gc=False):
     type: int
 
 
+class PageFacts(Struct, frozen=True, gc=False):
+    """What a page hands down to the URLs that are found on it."""
+
+    url: str
+    md5: str
+    type: int
+    depth: int
+    priority: int
+    classifier_mask: int
+    request_delay: float
+    processing_delay: float
+    http_timeout: float
+    max_urls_from_page: int
+    content_type: str
+
+
 class ItemRow(Struct, frozen=True):
     """An item of a batch, and what became of it."""
 

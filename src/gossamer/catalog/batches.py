@@ -6,6 +6,7 @@ brought, what that means to each site, and the URLs found on it become durable t
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final, TypeVar
 
 import msgspec
@@ -31,7 +32,7 @@ from gossamer.catalog.proxies import Held
 from gossamer.catalog.service_members import Change
 from gossamer.catalog.site_book import BATCHES, SiteBook
 from gossamer.catalog.tally import Tally
-from gossamer.catalog.visits import Visited, before_visit, values_after
+from gossamer.catalog.visits import Standing, Visited, before_visits, values_after
 from gossamer.messages import Due, Findings, Kind
 from gossamer.objects.enumerations import (
     CrawlerType,
@@ -81,6 +82,10 @@ class BatchCommit:
         self._wanted = 0
         self._begun: list[Item] = []
         """Items for which requests go out."""
+        self._standings: dict[tuple[int, int], Standing] = {}
+        """Members that a visit counts for, as they were before it."""
+        self._ended: list[tuple[int, int, int, int]] = []
+        """Items that are over, with their states."""
         self._shrunk: set[int] = set()
         """Batches of which items have ended."""
 
@@ -179,6 +184,7 @@ class BatchCommit:
     def leased(self, batch: Sequence[Due]) -> list[Due]:
         """Note that requests go out (S3.54); return how each is to be made."""
         items = self._items(due.doc_id for due in batch)
+        self._asking.look_at(chain.from_iterable(items.values()))
         planned = [self._with_manner(due, items.get(due.doc_id, ())) for due in batch]
         self._begin_items()
         going = [due for due in planned if due is not None]
@@ -233,10 +239,15 @@ class BatchCommit:
         """Let visits count for the members that wanted them; return how many more are wanted."""
         gone = frozenset(stale)
         live = [each for each in verdicts if each.findings.doc_id not in gone]
-        items = self._items(each.findings.doc_id for each in live)
-        for verdict in live:
-            if verdict.state is not State.PENDING:
-                self._visited(verdict.findings, items.get(verdict.findings.doc_id, ()))
+        visits = [each.findings for each in live if each.state is not State.PENDING]
+        items = self._items(findings.doc_id for findings in visits)
+        every = list(chain.from_iterable(items.values()))
+        self._standings = before_visits(self._connection, every)
+        self._asking.look_at(every)
+        for set_id, members in _by_set(every).items():
+            self._book.watch(set_id, [item.doc_id for item in members])
+        for findings in visits:
+            self._visited(findings, items.get(findings.doc_id, ()))
         self._end_what_is_over()
         self._finish()
         return self._wanted
@@ -298,27 +309,36 @@ class BatchCommit:
         sequel: Sequel = NOTHING_MORE,
     ) -> None:
         """Remember what became of a member (S3.57-S3.62)."""
-        before = before_visit(self._connection, item)
-        if before is None:
+        standing = self._standing(item)
+        if standing is None:
             self._end_item(item, ItemState.LEFT_OUT)
             return
         properties = self._book.properties_of(site.site_id)
-        visited = Visited(site, properties, before, findings, report, mask, sequel)
+        visited = Visited(site, properties, standing.before, findings, report, mask, sequel)
         values = values_after(visited, self._now)
         values |= {"set_id": item.set_id, "doc_id": item.doc_id}
-        self._book.watch(item.set_id, [item.doc_id])
         self._connection.execute(BATCHES["crawled_member"], values)
         if not values["mask"] and not is_read_as_feed(findings.content_type, properties):
-            self._collector.collect(item, site, report)
+            page = standing.page(str(values["content_type"]))
+            self._collector.collect(item, site, page, report)
             self._iterations.found(item, self._collector.collected)
         self._end_item(item, ItemState.LEFT_OUT if values["mask"] else ItemState.CRAWLED)
 
+    def _standing(self, item: Item) -> Standing | None:
+        """Return a member before a visit; None if it is gone."""
+        key = (item.set_id, item.doc_id)
+        # Whoever asks for the second time asks for what the first visit made of it.
+        standing = self._standings.pop(key, None)
+        return standing or before_visits(self._connection, [item]).get(key)
+
     def _end_item(self, item: Item, state: ItemState) -> None:
-        self._connection.execute(BATCHES["end_item"], (int(state), *_key(item)))
+        self._ended.append((int(state), *_key(item)))
         self._shrunk.add(item.batch_id)
 
     def _end_what_is_over(self) -> None:
         """End the batches, or their iterations, that have nothing left to do."""
+        ended, self._ended = self._ended, []
+        self._connection.executemany(BATCHES["end_item"], ended)
         shrunk, self._shrunk = sorted(self._shrunk), set()
         for batch_id in shrunk:
             is_open = self._connection.execute(BATCHES["is_batch_open"], (batch_id,)).fetchone()

@@ -171,8 +171,8 @@ UPDATE member SET status = 1 WHERE set_id = ? AND doc_id = ? AND status IN (4, 7
 SELECT count(*) FROM member WHERE set_id = ?;
 
 -- name: is_batch_open
--- Whether a batch has work left.
-SELECT 1 FROM batch_item WHERE batch_id = ? AND state = 0 LIMIT 1;
+-- Whether a batch has work left. Those that came last are asked for last: they tell it at once.
+SELECT 1 FROM batch_item WHERE batch_id = ? AND state = 0 ORDER BY set_id DESC, doc_id DESC LIMIT 1;
 
 -- name: end_batch
 -- A batch is over.
@@ -213,10 +213,6 @@ DELETE FROM batch_item WHERE batch_id NOT IN (SELECT batch_id FROM batch);
 -- name: url_state
 -- Where a URL stands.
 SELECT host_id, state, outcome FROM url WHERE doc_id = ?;
-
--- name: md5_of
--- The identity of a URL.
-SELECT md5 FROM url WHERE doc_id = ?;
 
 -- name: want_url
 -- A URL that was settled is fetched again.

@@ -14,10 +14,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
-from gossamer.catalog.batch_facts import Item, Memo, SiteFacts
+from gossamer.catalog.batch_facts import Item, Memo, PageFacts, SiteFacts
 from gossamer.catalog.collecting_again import renewed, renews
 from gossamer.catalog.collecting_room import COLLECTING, FULL_BIT, note_fault, room_for
 from gossamer.catalog.collecting_rules import (
@@ -36,6 +35,7 @@ from gossamer.catalog.service_members import (
     find_site,
     insert_members,
     newcomer,
+    with_parent,
 )
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.site_book import SiteBook
@@ -61,6 +61,8 @@ _COLLECTED: Final = frozenset({URLType.REGULAR, URLType.REAL_TIME_CRAWLER}) | _F
 _MOST_NEW_SITES: Final = 100
 """Sites that one page may bring about."""
 _PATIENCE_SECONDS: Final = 2.0
+_HANDED_DOWN: Final = slice(2, 9)
+"""What of a page the columns of a new member are made of, beside its name."""
 # What a URL has when nobody says anything else.
 _USUAL_TYPE: Final = int(URLType.REGULAR)
 _USUAL_DELAY: Final = 500.0
@@ -68,22 +70,6 @@ _USUAL_TIMEOUT: Final = 30_000.0
 
 Links = Mapping[str, FilterMode]
 """URLs in the order of their page."""
-
-
-class PageFacts(Struct, frozen=True, gc=False):
-    """What a page hands down to the URLs that are found on it."""
-
-    url: str
-    md5: str
-    type: int
-    depth: int
-    priority: int
-    classifier_mask: int
-    request_delay: float
-    processing_delay: float
-    http_timeout: float
-    max_urls_from_page: int
-    content_type: str
 
 
 class Collector:
@@ -102,19 +88,20 @@ class Collector:
         self._book = book
         self._monotonic = monotonic
         self._sites: dict[str, KnownSite | None] = {}
+        self._values: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        """First values of members, by what they are made of."""
+        self._properties: Mapping[str, str] = {}
+        self._last_rules = rules_of(self._properties)
+        """Those of the properties that were asked for last."""
         self._keys: dict[str, bytes] = {}
         """The md5s of the URLs on the page."""
         self.collected: list[tuple[int, int, bool]] = []
         """Of the last page: what became new by it, as set, document, and if it was unknown."""
 
-    def collect(self, item: Item, site: SiteFacts, report: PageReport) -> int:
+    def collect(self, item: Item, site: SiteFacts, page: PageFacts, report: PageReport) -> int:
         """Tell sites of the URLs found on a page, if they want them; return how many did."""
         self.collected = []
-        row = self._connection.execute(
-            COLLECTING["page_facts"], (item.set_id, item.doc_id)
-        ).fetchone()
-        page = None if row is None else PageFacts(*row)
-        if page is None or page.type not in _COLLECTED:
+        if page.type not in _COLLECTED:
             return 0
         patience = Patience(_PATIENCE_SECONDS, self._monotonic)
         links = self._links(report, site)
@@ -206,7 +193,9 @@ class Collector:
             return 0
         rules = self._rules(site)
         may_renew = renews(rules.renewal, site.recrawl_period)
-        keys = {url: self._key(url) for url in links}
+        keys: Mapping[str, bytes] = self._keys
+        if not links.keys() <= keys.keys():
+            keys = {url: self._key(url) for url in links}
         # What a site was told of may be gone by now, or be taken another time.
         may_forget = rules.removal is not None or rules.page_limits or rules.url_limits
         is_usual = not (may_renew or may_forget or item.wishes)
@@ -246,19 +235,17 @@ class Collector:
         """Make URLs members of a site within its limits; return those that are, and faults."""
         if not wanted:
             return set(), 0
-        documents = self._documents([(self._key(url), url) for url in wanted], item.doc_id)
-        rows = self._connection.execute(
-            COLLECTING["known_members"], (site.set_id, json_list(documents.values()))
+        documents, made = self._documents([(self._key(url), url) for url in wanted], item.doc_id)
+        known = self._members(
+            site.set_id, [each for each in documents.values() if each not in made]
         )
-        known = {row[0] for row in rows}
         again = renewed(self._change, known_site, sorted(known), rules.renewal, site.recrawl_period)
         if rules.renewal.status == CrawlStatus.NEW:
             self.collected += [(site.set_id, doc_id, False) for doc_id in again]
         fresh = [url for url, doc_id in documents.items() if doc_id not in known]
         taken, faults = self._within_room(site, known_site, page, fresh, rules, known)
         if taken:
-            is_own = site.set_id == item.set_id
-            values = self._first_values(site, known_site, page, rules, is_own=is_own)
+            values = self._first_values(site, known_site, page, rules, item)
             members = [
                 (Newcomer(known_site, url, self._key(url), values), documents[url]) for url in taken
             ]
@@ -285,7 +272,32 @@ class Collector:
             fresh, faults = fresh[:room], faults | FULL_BIT
         return fresh, faults
 
+    def _members(self, set_id: int, doc_ids: Sequence[int]) -> set[int]:
+        """Return which documents a site knows already."""
+        if not doc_ids:
+            return set()
+        values = (set_id, json_list(doc_ids))
+        return {row[0] for row in self._connection.execute(COLLECTING["known_members"], values)}
+
     def _first_values(
+        self,
+        site: SiteFacts,
+        known_site: KnownSite,
+        page: PageFacts,
+        rules: CollectingRules,
+        item: Item,
+    ) -> tuple[Any, ...]:
+        """Return the columns of a new member; those of most pages differ in the parent only."""
+        is_own = site.set_id == item.set_id
+        if item.wishes or "parent_md5" in rules.first_fields:
+            return self._made_values(site, known_site, page, rules, is_own=is_own)
+        key = (site.set_id, is_own, *astuple(page)[_HANDED_DOWN])
+        if key not in self._values:
+            made = self._made_values(site, known_site, page, rules, is_own=is_own)
+            self._values[key] = made
+        return with_parent(self._values[key], page.md5)
+
+    def _made_values(
         self,
         site: SiteFacts,
         known_site: KnownSite,
@@ -335,7 +347,10 @@ class Collector:
         return Sieve(rules, self._book.filters_of(site.site_id), macros, patience)
 
     def _rules(self, site: SiteFacts) -> CollectingRules:
-        return rules_of(self._book.properties_of(site.site_id))
+        properties = self._book.properties_of(site.site_id)
+        if properties is not self._properties:
+            self._properties, self._last_rules = properties, rules_of(properties)
+        return self._last_rules
 
     def _known(self, site: SiteFacts) -> KnownSite | None:
         if site.id not in self._sites:
@@ -355,22 +370,27 @@ class Collector:
 
     # --------------------------------------------------------------------------- documents
 
-    def _documents(self, wanted: Sequence[tuple[bytes, str]], parent: int) -> dict[str, int]:
-        """Return the documents of URLs, which become known if they are not."""
-        md5s = [md5 for md5, _ in wanted]
-        known = known_urls(self._connection, md5s)
+    def _documents(
+        self, wanted: Sequence[tuple[bytes, str]], parent: int
+    ) -> tuple[dict[str, int], set[int]]:
+        """Return the documents of URLs, and those that have become known by it."""
+        rows = known_urls(self._connection, [md5 for md5, _ in wanted])
+        known = {md5: row[0] for md5, row in rows.items()}
+        made: list[int] = []
         unknown = [
             (Found(url, md5, host_of(url), 1, int(Kind.PAGE), int(State.EXCLUDED)), parent)
             for md5, url in wanted
             if md5 not in known
         ]
         if unknown:
-            discover(
-                self._connection, self._change.memory, self._change.tally, unknown, self._change.now
+            change = self._change
+            made = discover(
+                change.connection, change.memory, change.tally, unknown, change.now, known={}
             )
-            known |= known_urls(self._connection, [found.md5 for found, _ in unknown])
-        return {url: known[md5][0] for md5, url in wanted if md5 in known}
+            known.update(zip((found.md5 for found, _ in unknown), made, strict=True))
+        return {url: known[md5] for md5, url in wanted}, set(made)
 
     def document(self, url: str, parent: int) -> int:
         """Return the document of a URL, which becomes known if it is not."""
-        return self._documents([(md5_of(url), url)], parent)[url]
+        documents, _ = self._documents([(md5_of(url), url)], parent)
+        return documents[url]

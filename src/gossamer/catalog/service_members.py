@@ -36,6 +36,9 @@ _PLACES: Final = {column.field: place for place, column in enumerate(MEMBER_COLU
 _TYPE: Final = _PLACES["type"]
 _C_DATE: Final = _PLACES["c_date"]
 _TC_DATE: Final = _PLACES["tc_date"]
+_PARENT: Final = _PLACES["parent_md5"]
+# SQLite takes plain numbers at once, and looks for adapters of any other class.
+_NUMBERS: Final = tuple(_PLACES[name] for name in ("type", "state", "status", "content_mask"))
 _DELAYS: Final = tuple(
     _PLACES[name] for name in ("request_delay", "processing_delay", "http_timeout")
 )
@@ -137,7 +140,14 @@ def newcomer(site: KnownSite, url: str, given: URL, now: float) -> Newcomer:
         # The purge tells its content by that from what an earlier one of the same name has left.
         values[_TC_DATE] = now
     values[_C_DATE] = now if given.c_date is None else epoch_at(given.c_date, now)
+    for place in _NUMBERS:
+        values[place] = int(values[place])
     return Newcomer(site, url, md5_of(url), tuple(values))
+
+
+def with_parent(values: tuple[Any, ...], parent_md5: str) -> tuple[Any, ...]:
+    """Return the columns of a member that another page has led to."""
+    return (*values[:_PARENT], parent_md5, *values[_PARENT + 1 :])
 
 
 def enter(change: Change, newcomers: Sequence[Newcomer]) -> list[bool]:

@@ -61,9 +61,10 @@ class SiteBook:
     def member(self, item: Item) -> MemberFacts | None:
         """Return what the URL of an item is to its site; None if it is gone."""
         row = self._connection.execute(BATCHES["member_of"], (item.set_id, item.doc_id)).fetchone()
-        if row is None:
-            return None
-        facts = MemberFacts(*row)
+        return None if row is None else self.wished(item, MemberFacts(*row))
+
+    def wished(self, item: Item, facts: MemberFacts) -> MemberFacts:
+        """Return what the URL of an item is to its site, with what the item asks for itself."""
         if item.set_id != self._attended or self._wishes is NOTHING:
             return facts
         given = {name: value for name, value in self._wishes.fields.items() if name in _SHARED}
@@ -74,6 +75,8 @@ class SiteBook:
         if site_id not in self._properties:
             rows = self._connection.execute(BATCHES["properties"], (site_id,))
             self._properties[site_id] = dict(rows.fetchall())
+        if self._wishes is NOTHING:
+            return self._properties[site_id]
         return properties_with(self._properties[site_id], self._wishes_for(site_id))
 
     def filters_of(self, site_id: int) -> Sequence[Filter]:
