@@ -110,13 +110,13 @@ class BatchCommit:
             mask,
         )  # fmt: skip
         batch_id = self._connection.execute(BATCHES["insert_batch"], values).lastrowid or 0
-        for item in taken:
-            key = (batch_id, item.set_id, item.doc_id, item.doc_id)
-            state = ItemState.CRAWLED if item.is_there else ItemState.OPEN
-            row = (*key, int(state), 1, item.wishes, item.made)
-            self._connection.execute(BATCHES["insert_item"], row)
-            if item.is_there:
-                self._connection.execute(BATCHES["join_batch"], key[:3])
+        self._connection.executemany(
+            BATCHES["insert_item"], [_first_row(batch_id, item) for item in taken]
+        )
+        self._connection.executemany(
+            BATCHES["join_batch"],
+            [(batch_id, item.set_id, item.doc_id) for item in taken if item.is_there],
+        )
         self._select(batch_id, order.kind, [item for item in taken if not item.is_there])
         if all(item.is_there for item in taken):
             self._end_iteration(batch_id)
@@ -129,10 +129,11 @@ class BatchCommit:
         for set_id, members in _by_set(items).items():
             doc_ids = [each.doc_id for each in members]
             self._book.watch(set_id, doc_ids)
-            for doc_id in doc_ids:
-                member = (status, batch_id, self._now, set_id, doc_id)
-                self._connection.execute(BATCHES["select_member"], member)
-                self._want(doc_id)
+            self._connection.executemany(
+                BATCHES["select_member"],
+                [(status, batch_id, self._now, set_id, doc_id) for doc_id in doc_ids],
+            )
+            self._want(doc_ids)
 
     def make(self, order: BatchOrder, size: int) -> tuple[int, list[tuple[int, int]]]:
         """Select and begin a batch of new URLs, proportionally over sites; 0 if there are none.
@@ -166,18 +167,22 @@ class BatchCommit:
     def _is_open(self, set_id: int, wishes: str = "") -> bool:
         return is_open(self._connection, self._book, set_id, wishes, self._now)
 
-    def _want(self, doc_id: int, kind: Kind = Kind.PAGE) -> None:
-        """Have a URL fetched, unless it is about to be."""
-        row = self._connection.execute(BATCHES["url_state"], (doc_id,)).fetchone()
-        host_id, state, outcome = row
-        self._wanted += 1
-        if state in (State.PENDING, State.LEASED):
-            return
-        query = "want_excluded_url" if state == State.EXCLUDED else "want_url"
-        self._connection.execute(BATCHES[query], (int(kind), doc_id))
-        self._tally.move(host_id, state, State.PENDING)
-        if state == State.EXCLUDED:
-            self._tally.judge(outcome, None)
+    def _want(self, doc_ids: Sequence[int]) -> None:
+        """Have URLs fetched, unless they are about to be."""
+        self._wanted += len(doc_ids)
+        again, first = [], []
+        rows = self._connection.execute(BATCHES["url_states"], (json_list(doc_ids),)).fetchall()
+        for doc_id, host_id, state, outcome in rows:
+            if state == State.EXCLUDED:
+                first.append((int(Kind.PAGE), doc_id))
+                self._tally.judge(outcome, None)
+            elif state not in (State.PENDING, State.LEASED):
+                again.append((int(Kind.PAGE), doc_id))
+            else:
+                continue
+            self._tally.move(host_id, state, State.PENDING)
+        self._connection.executemany(BATCHES["want_excluded_url"], first)
+        self._connection.executemany(BATCHES["want_url"], again)
 
     # ------------------------------------------------------------------- requests go out
 
@@ -207,7 +212,7 @@ class BatchCommit:
             self._asking.hold(due, live, planned, self._tally)
             self._leave_out(live)
             if others:
-                self._want(due.doc_id)
+                self._want([due.doc_id])
             return None
         self._begun += live
         return self._collector.with_picks(planned, live)
@@ -258,7 +263,7 @@ class BatchCommit:
         report = _report(findings)
         sequel = self._asking.after(mine, findings, report)
         if sequel.again or others:
-            self._want(findings.doc_id)
+            self._want([findings.doc_id])
         if sequel.again:
             return
         for item in mine:
@@ -297,7 +302,7 @@ class BatchCommit:
         doc_id = self._collector.document(findings.redirect_to or "", findings.doc_id)
         values = (doc_id, int(not by_page), int(by_page), *_key(item))
         self._connection.execute(BATCHES["move_item"], values)
-        self._want(doc_id)
+        self._want([doc_id])
 
     def _crawled(
         self,
@@ -454,6 +459,12 @@ def _by_set(items: Iterable[_Member]) -> dict[int, list[_Member]]:
     for item in items:
         by_set.setdefault(item.set_id, []).append(item)
     return by_set
+
+
+def _first_row(batch_id: int, item: Wanted) -> tuple[object, ...]:
+    """Return an item as it enters a batch."""
+    state = int(ItemState.CRAWLED if item.is_there else ItemState.OPEN)
+    return batch_id, item.set_id, item.doc_id, item.doc_id, state, 1, item.wishes, item.made
 
 
 def _key(item: Item) -> tuple[int, int, int]:

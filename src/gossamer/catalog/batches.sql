@@ -210,9 +210,9 @@ DELETE FROM batch WHERE state <> 0 AND ended_at < ?;
 -- The items of forgotten batches go with them.
 DELETE FROM batch_item WHERE batch_id NOT IN (SELECT batch_id FROM batch);
 
--- name: url_state
--- Where a URL stands.
-SELECT host_id, state, outcome FROM url WHERE doc_id = ?;
+-- name: url_states
+-- Where URLs stand.
+SELECT doc_id, host_id, state, outcome FROM url WHERE doc_id IN (SELECT value FROM json_each(?));
 
 -- name: want_url
 -- A URL that was settled is fetched again.
