@@ -263,7 +263,8 @@ SELECT count(*) FROM batch WHERE state = 0 AND kind = ?;
 
 -- name: stuck_members
 -- Members that somebody selected long ago and never finished.
-SELECT set_id, doc_id FROM member WHERE status IN (2, 3, 5, 6, 8) AND tcdate < ? LIMIT ?;
+SELECT set_id, doc_id FROM member
+WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7 AND tcdate < ? LIMIT ?;
 
 -- name: return_member
 -- A member is new again.

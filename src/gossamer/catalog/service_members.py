@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
@@ -30,6 +31,8 @@ CONTENT_KEPT: Final = 1
 """State of a set of deleted URLs whose contents are still to be removed."""
 CONTENT_GONE: Final = 2
 
+_MANY: Final = 4
+"""So many members that are alike are entered together: their columns are bound only once."""
 _MD5: Final = re.compile("[0-9a-fA-F]{32}")
 _FIELDS: Final = attrgetter(*(column.field for column in MEMBER_COLUMNS))
 _PLACES: Final = {column.field: place for place, column in enumerate(MEMBER_COLUMNS)}
@@ -125,7 +128,33 @@ def find_document(connection: sqlite3.Connection, url: str, key: URLKey = URLKey
 
 def newcomer(site: KnownSite, url: str, given: URL, now: float) -> Newcomer:
     """Return a URL as it enters a site: what it leaves open is as the site says (S3.154)."""
-    values = list(_FIELDS(given))
+    has_content = given.url_put is not None
+    values = _first_values(site, _FIELDS(given), now, has_content=has_content)
+    return Newcomer(site, url, md5_of(url), values)
+
+
+class Newcomers:
+    """Makes newcomers of one moment: what is alike in many of them is worked out once."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+        self._values: dict[tuple[int, bool, tuple[Any, ...]], tuple[Any, ...]] = {}
+
+    def make(self, site: KnownSite, url: str, given: URL) -> Newcomer:
+        """Return what `newcomer` returns."""
+        fields, has_content = _FIELDS(given), given.url_put is not None
+        key = (site.set_id, has_content, fields)
+        values = self._values.get(key)
+        if values is None:
+            values = _first_values(site, fields, self._now, has_content=has_content)
+            self._values[key] = values
+        return Newcomer(site, url, md5_of(url), values)
+
+
+def _first_values(
+    site: KnownSite, fields: Sequence[Any], now: float, *, has_content: bool
+) -> tuple[Any, ...]:
+    values = list(fields)
     if values[_TYPE] is None:
         values[_TYPE] = site.url_type
     for place, usual in zip(
@@ -136,13 +165,13 @@ def newcomer(site: KnownSite, url: str, given: URL, now: float) -> Newcomer:
     for place in _MOMENTS:
         if values[place] is not None:
             values[place] = epoch_at(values[place], now)
-    if given.url_put is not None and values[_TC_DATE] is None:
+    if has_content and values[_TC_DATE] is None:
         # The purge tells its content by that from what an earlier one of the same name has left.
         values[_TC_DATE] = now
-    values[_C_DATE] = now if given.c_date is None else epoch_at(given.c_date, now)
+    values[_C_DATE] = now if values[_C_DATE] is None else epoch_at(values[_C_DATE], now)
     for place in _NUMBERS:
         values[place] = int(values[place])
-    return Newcomer(site, url, md5_of(url), tuple(values))
+    return tuple(values)
 
 
 def with_parent(values: tuple[Any, ...], parent_md5: str) -> tuple[Any, ...]:
@@ -275,7 +304,15 @@ def insert_members(change: Change, fresh: Sequence[tuple[Newcomer, int]]) -> Non
     """Make documents members of one site that they are not members of."""
     site = fresh[0][0].site
     with change.counted(site, [doc_id for _, doc_id in fresh], are_new=True):
-        rows = ((site.set_id, doc_id, *member.values) for member, doc_id in fresh)
+        rows: list[tuple[Any, ...]] = []
+        for _, alike in groupby(fresh, lambda each: id(each[0].values)):
+            members = list(alike)
+            values, doc_ids = members[0][0].values, [doc_id for _, doc_id in members]
+            if len(members) < _MANY:
+                rows += [(site.set_id, doc_id, *values) for doc_id in doc_ids]
+            else:
+                parameters = (site.set_id, *values, json_list(doc_ids))
+                change.connection.execute(SERVICE["insert_members"], parameters)
         change.connection.executemany(SERVICE["insert_member"], rows)
     if site.counts or site.logs:
         md5s = [member.md5.hex() for member, _ in fresh]
