@@ -169,8 +169,9 @@ class Asking:
                 manner = manner_of(
                     site, member, properties, self._memo, names, occasion, asked, gap
                 )
-            due = self._conditional(due, items, facts, detection_of(properties))
-            is_look = self._is_look(due, item, facts, detection_of(properties))
+            detection = detection_of(properties)
+            due = self._conditional(due, items, facts, detection)
+            is_look = self._is_look(due, item, facts, detection)
             if is_look or is_head(facts.method):
                 due = replace(due, kind=Kind.CHECK)
             members = frozenset(map(self._asked_member, items))
@@ -328,9 +329,10 @@ class Asking:
 
 def detection_of(properties: Mapping[str, str]) -> Detection:
     """Return what DETECT_MODIFIED says; what cannot be read was refused when it was set."""
-    with contextlib.suppress(ObjectError):
+    try:
         return parse_detection(properties.get("DETECT_MODIFIED", ""))
-    return Detection()
+    except ObjectError:
+        return Detection()
 
 
 def frequency_limit(

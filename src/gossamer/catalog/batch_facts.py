@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from gossamer.catalog.request_memo import RequestMemo
+
+if TYPE_CHECKING:
+    from gossamer.objects.site import Filter
 
 _MAX_KNOWN: Final = 2_000_000
 
@@ -163,11 +166,18 @@ class ItemRow(Struct, frozen=True):
 
 
 class Memo:
-    """What the engine remembers between transactions: it is asked for each link of each page."""
+    """What the engine remembers between transactions: it is asked for each link of each page.
+
+    Of sites it remembers what they want, until somebody changes that (`members_changed`).
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, set[bytes]] = {}
         self._count = 0
+        self.properties: dict[int, dict[str, str]] = {}
+        """Those of sites."""
+        self.filters: dict[int, list[Filter]] = {}
+        """Those of sites that are on."""
         self.uses: dict[tuple[str, str], int] = {}
         """How often each value of a header was sent."""
         self.requests = RequestMemo()
@@ -189,3 +199,5 @@ class Memo:
         """Remember nothing: what was learned in a transaction that failed may be wrong."""
         self._known.clear()
         self._count = 0
+        self.properties.clear()
+        self.filters.clear()

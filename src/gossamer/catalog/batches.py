@@ -74,7 +74,7 @@ class BatchCommit:
         self._memo = memo
         self._now = now
         self._tally = Tally()
-        self._book = SiteBook(connection)
+        self._book = SiteBook(connection, memo)
         change = Change(connection, memory, self._tally, now, self._book.counting)
         self._collector = Collector(change, memo, self._book)
         self._iterations = Iterations(change, self._book)

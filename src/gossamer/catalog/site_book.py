@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gossamer.catalog.batch_facts import Item, MemberFacts, SiteFacts
+from gossamer.catalog.batch_facts import Item, MemberFacts, Memo, SiteFacts
 from gossamer.catalog.queries import load_queries
 from gossamer.catalog.service_counters import Counting
 from gossamer.catalog.service_rows import KnownSite
@@ -18,6 +18,7 @@ from gossamer.objects.site import Filter
 BATCHES: Final = load_queries("batches.sql")
 _SHARED: Final = frozenset(("request_delay", "http_timeout", "max_urls_from_page"))
 """What a URL has from its site when it enters: an item that asks for another means its URL."""
+_NOBODY: Final = contextlib.nullcontext()
 _FACTS: Final = frozenset(SiteFacts.__struct_fields__) - {"site_id", "id", "set_id"}
 
 
@@ -28,19 +29,22 @@ class SiteBook:
     While an item is attended to, what it asks for itself counts in place of what its site says.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, memo: Memo) -> None:
         self._connection = connection
         self.counting = Counting(connection)
         self._sites: dict[int, SiteFacts | None] = {}
-        self._properties: dict[int, dict[str, str]] = {}
-        self._filters: dict[int, list[Filter]] = {}
+        self._properties = memo.properties
+        self._filters = memo.filters
         self._wishes: Wishes = NOTHING
         self._attended = -1
         """The set of the item that is attended to."""
 
-    @contextlib.contextmanager
-    def attending(self, set_id: int, wishes: str) -> Iterator[None]:
+    def attending(self, set_id: int, wishes: str) -> contextlib.AbstractContextManager[None]:
         """Let the wishes of an item of this set count within the block."""
+        return self._attending(set_id, wishes) if wishes else _NOBODY
+
+    @contextlib.contextmanager
+    def _attending(self, set_id: int, wishes: str) -> Iterator[None]:
         self._wishes, self._attended = read(wishes), set_id
         try:
             yield
