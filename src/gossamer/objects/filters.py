@@ -10,6 +10,7 @@ and not a URL, so only filters that were made for it are asked there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -155,9 +156,10 @@ def _number(text: str) -> float | None:
     return None if number is None or number != number else number  # noqa: PLR0124 - not a number
 
 
-def _lines(pattern: str) -> list[str]:
+@lru_cache(maxsize=2_048)
+def _lines(pattern: str) -> tuple[str, ...]:
     """Return the alternatives of a pattern: one for each line."""
-    return [line for line in pattern.splitlines() if line] or [""]
+    return tuple(line for line in pattern.splitlines() if line) or ("",)
 
 
 def _with_values(text: str, values: Mapping[str, str]) -> str:
