@@ -376,18 +376,15 @@ class Collector:
         """Return the documents of URLs, and those that have become known by it."""
         rows = known_urls(self._connection, [md5 for md5, _ in wanted])
         known = {md5: row[0] for md5, row in rows.items()}
-        made: list[int] = []
-        unknown = [
-            (Found(url, md5, host_of(url), 1, int(Kind.PAGE), int(State.EXCLUDED)), parent)
+        # Each key once, whatever a report says of its links.
+        unknown = {
+            md5: (Found(url, md5, host_of(url), 1, int(Kind.PAGE), int(State.EXCLUDED)), parent)
             for md5, url in wanted
             if md5 not in known
-        ]
-        if unknown:
-            change = self._change
-            made = discover(
-                change.connection, change.memory, change.tally, unknown, change.now, known={}
-            )
-            known.update(zip((found.md5 for found, _ in unknown), made, strict=True))
+        }
+        found, change = unknown.values(), self._change
+        made = discover(change.connection, change.memory, change.tally, found, change.now, known={})
+        known.update(zip(unknown, made, strict=True))
         return {url: known[md5] for md5, url in wanted}, set(made)
 
     def document(self, url: str, parent: int) -> int:

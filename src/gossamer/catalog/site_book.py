@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ BATCHES: Final = load_queries("batches.sql")
 _SHARED: Final = frozenset(("request_delay", "http_timeout", "max_urls_from_page"))
 """What a URL has from its site when it enters: an item that asks for another means its URL."""
 _NOBODY: Final = contextlib.nullcontext()
+_MOST_SITES: Final = 4_096
 _FACTS: Final = frozenset(SiteFacts.__struct_fields__) - {"site_id", "id", "set_id"}
 
 
@@ -78,6 +79,7 @@ class SiteBook:
         """Return the properties of a site, by name."""
         if site_id not in self._properties:
             rows = self._connection.execute(BATCHES["properties"], (site_id,))
+            _make_room(self._properties)
             self._properties[site_id] = dict(rows.fetchall())
         if self._wishes is NOTHING:
             return self._properties[site_id]
@@ -90,6 +92,7 @@ class SiteBook:
             return [each for each in given.filters if each.state == FilterState.ENABLED]
         if site_id not in self._filters:
             rows = self._connection.execute(BATCHES["filters"], (site_id,))
+            _make_room(self._filters)
             self._filters[site_id] = [
                 Filter(
                     pattern=pattern,
@@ -124,6 +127,12 @@ class SiteBook:
         for set_id in self.counting.settle():
             # They are read again when they are needed.
             self.forget(set_id)
+
+
+def _make_room(sites: dict[int, Any]) -> None:
+    """Remember of a few thousand sites at most what they want."""
+    if len(sites) >= _MOST_SITES:
+        sites.clear()
 
 
 def type_of(connection: sqlite3.Connection, set_id: int, doc_id: int) -> int | None:
