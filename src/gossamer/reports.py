@@ -85,7 +85,5 @@ class PageReport(Struct, frozen=True, array_like=True, gc=False):
     def key_by_url(self) -> dict[str, bytes]:
         """Return the md5s of links and media, as far as they are given."""
         keys = self.keys
-        places = range(0, len(keys), 16)
-        return dict(
-            zip((*self.links, *self.media), (keys[at : at + 16] for at in places), strict=False)
-        )
+        each = [keys[at : at + 16] for at in range(0, len(keys), 16)]
+        return dict(zip((*self.links, *self.media), each, strict=False))

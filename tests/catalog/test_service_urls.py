@@ -60,6 +60,20 @@ def test_each_url_has_a_status_of_its_own(desk):
     assert desk.urls(site_id) == ["http://a.example/", "http://a.example/1"]
 
 
+def test_urls_that_are_alike_and_others_are_entered_with_their_own_values(desk):
+    site_id = desk.site()
+    depths = [1, 1, 1, 1, 1, 2, 3, 3, 1, 4, 4, 4, 4]
+    urls = [
+        URL(url=f"http://a.example/{number}", site_id=site_id, depth=depth, parent_md5=PARENT)
+        for number, depth in enumerate(depths)
+    ]
+    assert enter(desk, *urls, *urls[3:7]) == [0] * len(urls) + [2] * 4
+    asked = [URLStatus(site_id=site_id, url=url.url) for url in urls]
+    found = url_status(desk.catalog.database, asked)
+    assert [(url.url, url.depth) for url in found] == [(url.url, url.depth) for url in urls]
+    assert {url.parent_md5 for url in found} == {PARENT}
+
+
 def test_a_url_that_becomes_known_is_not_fetched_until_somebody_wants_it(desk):
     enter(desk, URL(url="http://a.example/1"))
     assert desk.rows("SELECT state, count(*) FROM url") == [(int(State.EXCLUDED), 1)]

@@ -61,6 +61,19 @@ def test_canonical_form_is_its_own_canonical_form(text, settings):
     assert url is None or canonicalize(url, settings) == url
 
 
+@given(
+    st.from_regex(
+        r"https?://([a-z0-9-]{1,6}\.){1,3}[a-z]{2,4}(/[A-Za-z0-9_~,;=+()./-]{0,20})?"
+        r"(\?[a-z0-9=&./]{0,9})?",
+        fullmatch=True,
+    ),
+    SETTINGS,
+)
+def test_a_url_of_plain_characters_is_what_the_standard_makes_of_it(text, settings):
+    """Most URLs are told to be canonical at sight. With a fragment, the parser is always asked."""
+    assert canonicalize(text, settings) == canonicalize(text + "#fragment", settings)
+
+
 @pytest.mark.req("S1.31")
 @given(ANY_TEXT)
 def test_canonical_url_fits_on_an_ascii_line(text):

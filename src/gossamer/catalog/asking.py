@@ -3,17 +3,18 @@
 import contextlib
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.catalog.batch_facts import Item, Memo, SiteFacts
+from gossamer.catalog.batch_facts import Item, MemberFacts, Memo, SiteFacts
+from gossamer.catalog.leases import json_list
 from gossamer.catalog.manners import manner_of
 from gossamer.catalog.proxies import REQUESTS, Held, ProxyDesk
 from gossamer.catalog.request_memo import Asked, AskedMember, ItemKey, PatternTime, trim
-from gossamer.catalog.site_book import BATCHES, SiteBook
+from gossamer.catalog.site_book import SiteBook
 from gossamer.catalog.tally import Tally
 from gossamer.messages import Due, Findings, Kind
 from gossamer.objects.enumerations import CrawlStatus, URLState
@@ -35,6 +36,8 @@ from gossamer.outcomes import PROXY_FAULTS, State
 from gossamer.reports import PageReport
 
 _PATTERN_SECONDS: Final = 2.0
+_MEMBER: Final = 9
+"""Where in a row of facts for requests the member begins."""
 _NO_WINDOW: Final = Held(int(CrawlStatus.NEW), 1 << ErrorBit.NO_TIME_WINDOW)
 _NO_PROXY: Final = 1 << ErrorBit.NO_VALID_PROXY
 # Properties on which the answer of a server may depend.
@@ -77,6 +80,14 @@ class Sequel(Struct, frozen=True):
 NOTHING_MORE: Final = Sequel()
 
 
+class _Looked(Struct, frozen=True):
+    """A member that is about to be asked for."""
+
+    md5: bytes
+    facts: RequestFacts
+    member: MemberFacts
+
+
 class Asking:
     """Plans requests inside one transaction."""
 
@@ -90,6 +101,20 @@ class Asking:
         # Sites wait for each other here: expressions of one must not take the time of all.
         self._time = PatternTime(_PATTERN_SECONDS, time.monotonic)
         self._proxies = ProxyDesk(connection, memo.requests, now, self._time)
+        self._looked: dict[tuple[int, int], _Looked] = {}
+
+    def look_at(self, items: Iterable[Item]) -> None:
+        """Read what decides how members are asked for; nothing of it changes in between."""
+        by_set: dict[int, list[int]] = {}
+        for item in items:
+            by_set.setdefault(item.set_id, []).append(item.doc_id)
+        for set_id, doc_ids in by_set.items():
+            values = (set_id, json_list(doc_ids))
+            for doc_id, md5, *row in self._connection.execute(
+                REQUESTS["facts_for_requests"], values
+            ):
+                facts, member = RequestFacts(*row[:_MEMBER]), MemberFacts(*row[_MEMBER:])
+                self._looked[set_id, doc_id] = _Looked(md5, facts, member)
 
     def together(self, items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
         """Return the items that one request can be made for, and those that need their own.
@@ -124,10 +149,10 @@ class Asking:
         """Return how a URL is asked for, or that it is not; items of one kind (`together`)."""
         item = items[0]
         with self._book.attending(item.set_id, item.wishes):
-            site, member = self._book.site(item.set_id), self._book.member(item)
-            facts = self._facts(item)
-            if site is None or member is None or facts is None:
+            site, looked = self._book.site(item.set_id), self._look(item)
+            if site is None or looked is None:
                 return due
+            member, facts = self._book.wished(item, looked.member), looked.facts
             properties = self._book.properties_of(site.site_id)
             limit = frequency_limit(properties, due.host, self._time)
             if limit is not None and not self._has_window(site, limit):
@@ -144,8 +169,9 @@ class Asking:
                 manner = manner_of(
                     site, member, properties, self._memo, names, occasion, asked, gap
                 )
-            due = self._conditional(due, items, facts, detection_of(properties))
-            is_look = self._is_look(due, item, facts, detection_of(properties))
+            detection = detection_of(properties)
+            due = self._conditional(due, items, facts, detection)
+            is_look = self._is_look(due, item, facts, detection)
             if is_look or is_head(facts.method):
                 due = replace(due, kind=Kind.CHECK)
             members = frozenset(map(self._asked_member, items))
@@ -165,8 +191,8 @@ class Asking:
                 "set_id": item.set_id,
                 "doc_id": item.doc_id,
             }
-            with self._book.counted(item.set_id, [item.doc_id]):
-                self._connection.execute(REQUESTS["hold_member"], values)
+            self._book.watch(item.set_id, [item.doc_id])
+            self._connection.execute(REQUESTS["hold_member"], values)
             self._forget(key_of(item))
         self.let_go(due, tally)
 
@@ -278,14 +304,18 @@ class Asking:
 
     def _name_of(self, item: Item) -> tuple[str, str]:
         """Return the site of an item, and under what name the site keeps its content."""
-        site = self._book.site(item.set_id)
-        md5 = self._connection.execute(BATCHES["md5_of"], (item.doc_id,)).fetchone()[0]
-        return "" if site is None else site.id, md5.hex()
+        site, looked = self._book.site(item.set_id), self._look(item)
+        return "" if site is None else site.id, "" if looked is None else looked.md5.hex()
 
     def _facts(self, item: Item) -> RequestFacts | None:
-        values = (item.set_id, item.doc_id)
-        row = self._connection.execute(REQUESTS["facts_for_request"], values).fetchone()
-        return None if row is None else RequestFacts(*row)
+        looked = self._look(item)
+        return None if looked is None else looked.facts
+
+    def _look(self, item: Item) -> _Looked | None:
+        key = (item.set_id, item.doc_id)
+        if key not in self._looked:
+            self.look_at([item])
+        return self._looked.get(key)
 
     def _asked_member(self, item: Item) -> AskedMember:
         facts = self._facts(item)
@@ -299,9 +329,10 @@ class Asking:
 
 def detection_of(properties: Mapping[str, str]) -> Detection:
     """Return what DETECT_MODIFIED says; what cannot be read was refused when it was set."""
-    with contextlib.suppress(ObjectError):
+    try:
         return parse_detection(properties.get("DETECT_MODIFIED", ""))
-    return Detection()
+    except ObjectError:
+        return Detection()
 
 
 def frequency_limit(

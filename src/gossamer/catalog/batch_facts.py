@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from gossamer.catalog.request_memo import RequestMemo
+
+if TYPE_CHECKING:
+    from gossamer.objects.site import Filter
 
 _MAX_KNOWN: Final = 2_000_000
 
@@ -131,6 +134,22 @@ class MemberFacts(Struct, frozen=True, gc=False):
     type: int
 
 
+class PageFacts(Struct, frozen=True, gc=False):
+    """What a page hands down to the URLs that are found on it."""
+
+    url: str
+    md5: str
+    type: int
+    depth: int
+    priority: int
+    classifier_mask: int
+    request_delay: float
+    processing_delay: float
+    http_timeout: float
+    max_urls_from_page: int
+    content_type: str
+
+
 class ItemRow(Struct, frozen=True):
     """An item of a batch, and what became of it."""
 
@@ -147,11 +166,18 @@ class ItemRow(Struct, frozen=True):
 
 
 class Memo:
-    """What the engine remembers between transactions: it is asked for each link of each page."""
+    """What the engine remembers between transactions: it is asked for each link of each page.
+
+    Of sites it remembers what they want, until somebody changes that (`members_changed`).
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, set[bytes]] = {}
         self._count = 0
+        self.properties: dict[int, dict[str, str]] = {}
+        """Those of sites."""
+        self.filters: dict[int, list[Filter]] = {}
+        """Those of sites that are on."""
         self.uses: dict[tuple[str, str], int] = {}
         """How often each value of a header was sent."""
         self.requests = RequestMemo()
@@ -173,3 +199,5 @@ class Memo:
         """Remember nothing: what was learned in a transaction that failed may be wrong."""
         self._known.clear()
         self._count = 0
+        self.properties.clear()
+        self.filters.clear()

@@ -16,6 +16,7 @@ def is_open(
     connection: sqlite3.Connection, book: SiteBook, set_id: int, wishes: str, now: float
 ) -> bool:
     """Whether a site is active (S3.49) and within its limits; else it is suspended (S3.50)."""
+    book.settle()
     with book.attending(set_id, wishes):
         site = book.site(set_id)
     if site is None or site.state != SiteState.ACTIVE:

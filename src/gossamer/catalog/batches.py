@@ -6,6 +6,7 @@ brought, what that means to each site, and the URLs found on it become durable t
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final, TypeVar
 
 import msgspec
@@ -31,7 +32,7 @@ from gossamer.catalog.proxies import Held
 from gossamer.catalog.service_members import Change
 from gossamer.catalog.site_book import BATCHES, SiteBook
 from gossamer.catalog.tally import Tally
-from gossamer.catalog.visits import Visited, before_visit, values_after
+from gossamer.catalog.visits import Standing, Visited, before_visits, values_after
 from gossamer.messages import Due, Findings, Kind
 from gossamer.objects.enumerations import (
     CrawlerType,
@@ -73,13 +74,18 @@ class BatchCommit:
         self._memo = memo
         self._now = now
         self._tally = Tally()
-        self._book = SiteBook(connection)
-        self._collector = Collector(connection, memory, memo, self._book, self._tally, now)
-        self._iterations = Iterations(Change(connection, memory, self._tally, now), self._book)
+        self._book = SiteBook(connection, memo)
+        change = Change(connection, memory, self._tally, now, self._book.counting)
+        self._collector = Collector(change, memo, self._book)
+        self._iterations = Iterations(change, self._book)
         self._asking = Asking(connection, self._book, memo, now)
         self._wanted = 0
         self._begun: list[Item] = []
         """Items for which requests go out."""
+        self._standings: dict[tuple[int, int], Standing] = {}
+        """Members that a visit counts for, as they were before it."""
+        self._ended: list[tuple[int, int, int, int]] = []
+        """Items that are over, with their states."""
         self._shrunk: set[int] = set()
         """Batches of which items have ended."""
 
@@ -104,13 +110,13 @@ class BatchCommit:
             mask,
         )  # fmt: skip
         batch_id = self._connection.execute(BATCHES["insert_batch"], values).lastrowid or 0
-        for item in taken:
-            key = (batch_id, item.set_id, item.doc_id, item.doc_id)
-            state = ItemState.CRAWLED if item.is_there else ItemState.OPEN
-            row = (*key, int(state), 1, item.wishes, item.made)
-            self._connection.execute(BATCHES["insert_item"], row)
-            if item.is_there:
-                self._connection.execute(BATCHES["join_batch"], key[:3])
+        self._connection.executemany(
+            BATCHES["insert_item"], [_first_row(batch_id, item) for item in taken]
+        )
+        self._connection.executemany(
+            BATCHES["join_batch"],
+            [(batch_id, item.set_id, item.doc_id) for item in taken if item.is_there],
+        )
         self._select(batch_id, order.kind, [item for item in taken if not item.is_there])
         if all(item.is_there for item in taken):
             self._end_iteration(batch_id)
@@ -122,11 +128,12 @@ class BatchCommit:
         status = int(_SELECTED.get(kind, CrawlStatus.SELECTED_CRAWLING))
         for set_id, members in _by_set(items).items():
             doc_ids = [each.doc_id for each in members]
-            with self._book.counted(set_id, doc_ids):
-                for doc_id in doc_ids:
-                    member = (status, batch_id, self._now, set_id, doc_id)
-                    self._connection.execute(BATCHES["select_member"], member)
-                    self._want(doc_id)
+            self._book.watch(set_id, doc_ids)
+            self._connection.executemany(
+                BATCHES["select_member"],
+                [(status, batch_id, self._now, set_id, doc_id) for doc_id in doc_ids],
+            )
+            self._want(doc_ids)
 
     def make(self, order: BatchOrder, size: int) -> tuple[int, list[tuple[int, int]]]:
         """Select and begin a batch of new URLs, proportionally over sites; 0 if there are none.
@@ -151,38 +158,45 @@ class BatchCommit:
         rows = self._connection.execute(BATCHES["stuck_members"], (before, limit)).fetchall()
         count = 0
         for set_id, doc_id in rows:
-            with self._book.counted(set_id, [doc_id]):
-                values = (set_id, doc_id)
-                count += self._connection.execute(BATCHES["return_member"], values).rowcount
+            self._book.watch(set_id, [doc_id])
+            values = (set_id, doc_id)
+            count += self._connection.execute(BATCHES["return_member"], values).rowcount
+        self._book.settle()
         return count
 
     def _is_open(self, set_id: int, wishes: str = "") -> bool:
         return is_open(self._connection, self._book, set_id, wishes, self._now)
 
-    def _want(self, doc_id: int, kind: Kind = Kind.PAGE) -> None:
-        """Have a URL fetched, unless it is about to be."""
-        row = self._connection.execute(BATCHES["url_state"], (doc_id,)).fetchone()
-        host_id, state, outcome = row
-        self._wanted += 1
-        if state in (State.PENDING, State.LEASED):
-            return
-        query = "want_excluded_url" if state == State.EXCLUDED else "want_url"
-        self._connection.execute(BATCHES[query], (int(kind), doc_id))
-        self._tally.move(host_id, state, State.PENDING)
-        if state == State.EXCLUDED:
-            self._tally.judge(outcome, None)
+    def _want(self, doc_ids: Sequence[int]) -> None:
+        """Have URLs fetched, unless they are about to be."""
+        self._wanted += len(doc_ids)
+        again, first = [], []
+        rows = self._connection.execute(BATCHES["url_states"], (json_list(doc_ids),)).fetchall()
+        for doc_id, host_id, state, outcome in rows:
+            if state == State.EXCLUDED:
+                first.append((int(Kind.PAGE), doc_id))
+                self._tally.judge(outcome, None)
+            elif state not in (State.PENDING, State.LEASED):
+                again.append((int(Kind.PAGE), doc_id))
+            else:
+                continue
+            self._tally.move(host_id, state, State.PENDING)
+        self._connection.executemany(BATCHES["want_excluded_url"], first)
+        self._connection.executemany(BATCHES["want_url"], again)
 
     # ------------------------------------------------------------------- requests go out
 
     def leased(self, batch: Sequence[Due]) -> list[Due]:
         """Note that requests go out (S3.54); return how each is to be made."""
         items = self._items(due.doc_id for due in batch)
+        self._asking.look_at(chain.from_iterable(items.values()))
         planned = [self._with_manner(due, items.get(due.doc_id, ())) for due in batch]
         self._begin_items()
         going = [due for due in planned if due is not None]
         if len(going) < len(batch):
             self._end_what_is_over()
             self._finish()
+        self._book.settle()
         return going
 
     def _with_manner(self, due: Due, items: Sequence[Item]) -> Due | None:
@@ -198,7 +212,7 @@ class BatchCommit:
             self._asking.hold(due, live, planned, self._tally)
             self._leave_out(live)
             if others:
-                self._want(due.doc_id)
+                self._want([due.doc_id])
             return None
         self._begun += live
         return self._collector.with_picks(planned, live)
@@ -210,10 +224,10 @@ class BatchCommit:
         again = [item for item in begun if item.began_at is not None]
         for query, which in (("crawling_member", fresh), ("crawling_again", again)):
             for set_id, items in _by_set(which).items():
-                with self._book.counted(set_id, [item.doc_id for item in items]):
-                    self._connection.executemany(
-                        BATCHES[query], [(self._now, *_key(item)) for item in items]
-                    )
+                self._book.watch(set_id, [item.doc_id for item in items])
+                self._connection.executemany(
+                    BATCHES[query], [(self._now, *_key(item)) for item in items]
+                )
         for batch_id in {item.batch_id for item in fresh}:
             self._connection.execute(BATCHES["begin_batch"], (self._now, batch_id))
         self._connection.executemany(
@@ -230,10 +244,15 @@ class BatchCommit:
         """Let visits count for the members that wanted them; return how many more are wanted."""
         gone = frozenset(stale)
         live = [each for each in verdicts if each.findings.doc_id not in gone]
-        items = self._items(each.findings.doc_id for each in live)
-        for verdict in live:
-            if verdict.state is not State.PENDING:
-                self._visited(verdict.findings, items.get(verdict.findings.doc_id, ()))
+        visits = [each.findings for each in live if each.state is not State.PENDING]
+        items = self._items(findings.doc_id for findings in visits)
+        every = list(chain.from_iterable(items.values()))
+        self._standings = before_visits(self._connection, every)
+        self._asking.look_at(every)
+        for set_id, members in _by_set(every).items():
+            self._book.watch(set_id, [item.doc_id for item in members])
+        for findings in visits:
+            self._visited(findings, items.get(findings.doc_id, ()))
         self._end_what_is_over()
         self._finish()
         return self._wanted
@@ -244,7 +263,7 @@ class BatchCommit:
         report = _report(findings)
         sequel = self._asking.after(mine, findings, report)
         if sequel.again or others:
-            self._want(findings.doc_id)
+            self._want([findings.doc_id])
         if sequel.again:
             return
         for item in mine:
@@ -283,7 +302,7 @@ class BatchCommit:
         doc_id = self._collector.document(findings.redirect_to or "", findings.doc_id)
         values = (doc_id, int(not by_page), int(by_page), *_key(item))
         self._connection.execute(BATCHES["move_item"], values)
-        self._want(doc_id)
+        self._want([doc_id])
 
     def _crawled(
         self,
@@ -295,27 +314,36 @@ class BatchCommit:
         sequel: Sequel = NOTHING_MORE,
     ) -> None:
         """Remember what became of a member (S3.57-S3.62)."""
-        before = before_visit(self._connection, item)
-        if before is None:
+        standing = self._standing(item)
+        if standing is None:
             self._end_item(item, ItemState.LEFT_OUT)
             return
         properties = self._book.properties_of(site.site_id)
-        visited = Visited(site, properties, before, findings, report, mask, sequel)
+        visited = Visited(site, properties, standing.before, findings, report, mask, sequel)
         values = values_after(visited, self._now)
         values |= {"set_id": item.set_id, "doc_id": item.doc_id}
-        with self._book.counted(item.set_id, [item.doc_id]):
-            self._connection.execute(BATCHES["crawled_member"], values)
+        self._connection.execute(BATCHES["crawled_member"], values)
         if not values["mask"] and not is_read_as_feed(findings.content_type, properties):
-            self._collector.collect(item, site, report)
+            page = standing.page(str(values["content_type"]))
+            self._collector.collect(item, site, page, report)
             self._iterations.found(item, self._collector.collected)
         self._end_item(item, ItemState.LEFT_OUT if values["mask"] else ItemState.CRAWLED)
 
+    def _standing(self, item: Item) -> Standing | None:
+        """Return a member before a visit; None if it is gone."""
+        key = (item.set_id, item.doc_id)
+        # Whoever asks for the second time asks for what the first visit made of it.
+        standing = self._standings.pop(key, None)
+        return standing or before_visits(self._connection, [item]).get(key)
+
     def _end_item(self, item: Item, state: ItemState) -> None:
-        self._connection.execute(BATCHES["end_item"], (int(state), *_key(item)))
+        self._ended.append((int(state), *_key(item)))
         self._shrunk.add(item.batch_id)
 
     def _end_what_is_over(self) -> None:
         """End the batches, or their iterations, that have nothing left to do."""
+        ended, self._ended = self._ended, []
+        self._connection.executemany(BATCHES["end_item"], ended)
         shrunk, self._shrunk = sorted(self._shrunk), set()
         for batch_id in shrunk:
             is_open = self._connection.execute(BATCHES["is_batch_open"], (batch_id,)).fetchone()
@@ -393,8 +421,8 @@ class BatchCommit:
             self._drop_rest(batch_id)
             items = self._connection.execute(BATCHES["open_items_of"], (batch_id,)).fetchall()
             for set_id, doc_id, at in items:
-                with self._book.counted(set_id, [doc_id]):
-                    self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
+                self._book.watch(set_id, [doc_id])
+                self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
                 values = (int(ItemState.LEFT_OUT), batch_id, set_id, doc_id)
                 self._connection.execute(BATCHES["end_item"], values)
                 self._unwant(at)
@@ -421,6 +449,7 @@ class BatchCommit:
         return items
 
     def _finish(self) -> None:
+        self._book.settle()
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
 
 
@@ -430,6 +459,12 @@ def _by_set(items: Iterable[_Member]) -> dict[int, list[_Member]]:
     for item in items:
         by_set.setdefault(item.set_id, []).append(item)
     return by_set
+
+
+def _first_row(batch_id: int, item: Wanted) -> tuple[object, ...]:
+    """Return an item as it enters a batch."""
+    state = int(ItemState.CRAWLED if item.is_there else ItemState.OPEN)
+    return batch_id, item.set_id, item.doc_id, item.doc_id, state, 1, item.wishes, item.made
 
 
 def _key(item: Item) -> tuple[int, int, int]:

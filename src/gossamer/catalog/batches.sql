@@ -171,8 +171,8 @@ UPDATE member SET status = 1 WHERE set_id = ? AND doc_id = ? AND status IN (4, 7
 SELECT count(*) FROM member WHERE set_id = ?;
 
 -- name: is_batch_open
--- Whether a batch has work left.
-SELECT 1 FROM batch_item WHERE batch_id = ? AND state = 0 LIMIT 1;
+-- Whether a batch has work left. Those that came last are asked for last: they tell it at once.
+SELECT 1 FROM batch_item WHERE batch_id = ? AND state = 0 ORDER BY set_id DESC, doc_id DESC LIMIT 1;
 
 -- name: end_batch
 -- A batch is over.
@@ -210,13 +210,9 @@ DELETE FROM batch WHERE state <> 0 AND ended_at < ?;
 -- The items of forgotten batches go with them.
 DELETE FROM batch_item WHERE batch_id NOT IN (SELECT batch_id FROM batch);
 
--- name: url_state
--- Where a URL stands.
-SELECT host_id, state, outcome FROM url WHERE doc_id = ?;
-
--- name: md5_of
--- The identity of a URL.
-SELECT md5 FROM url WHERE doc_id = ?;
+-- name: url_states
+-- Where URLs stand.
+SELECT doc_id, host_id, state, outcome FROM url WHERE doc_id IN (SELECT value FROM json_each(?));
 
 -- name: want_url
 -- A URL that was settled is fetched again.
@@ -267,7 +263,8 @@ SELECT count(*) FROM batch WHERE state = 0 AND kind = ?;
 
 -- name: stuck_members
 -- Members that somebody selected long ago and never finished.
-SELECT set_id, doc_id FROM member WHERE status IN (2, 3, 5, 6, 8) AND tcdate < ? LIMIT ?;
+SELECT set_id, doc_id FROM member
+WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7 AND tcdate < ? LIMIT ?;
 
 -- name: return_member
 -- A member is new again.

@@ -10,15 +10,13 @@ Each site judges by its own filters and limits. To the page's own site, what is 
 counts for the URLs found on it (C34); another site has its own values.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
-from gossamer.catalog.batch_facts import Item, Memo, SiteFacts
+from gossamer.catalog.batch_facts import Item, Memo, PageFacts, SiteFacts
 from gossamer.catalog.collecting_again import renewed, renews
 from gossamer.catalog.collecting_room import COLLECTING, FULL_BIT, note_fault, room_for
 from gossamer.catalog.collecting_rules import (
@@ -31,17 +29,16 @@ from gossamer.catalog.collecting_rules import (
 from gossamer.catalog.collecting_sites import make_site_of, sites_of_host
 from gossamer.catalog.discover import discover, known_urls
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.memory import Memory
 from gossamer.catalog.service_members import (
     Change,
     Newcomer,
     find_site,
     insert_members,
     newcomer,
+    with_parent,
 )
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.site_book import SiteBook
-from gossamer.catalog.tally import Tally
 from gossamer.messages import Due, Found, Kind
 from gossamer.objects.enumerations import CrawlStatus, FilterMode, FilterStage, URLType
 from gossamer.objects.error_mask import ErrorBit
@@ -64,6 +61,8 @@ _COLLECTED: Final = frozenset({URLType.REGULAR, URLType.REAL_TIME_CRAWLER}) | _F
 _MOST_NEW_SITES: Final = 100
 """Sites that one page may bring about."""
 _PATIENCE_SECONDS: Final = 2.0
+_HANDED_DOWN: Final = slice(2, 9)
+"""What of a page the columns of a new member are made of, beside its name."""
 # What a URL has when nobody says anything else.
 _USUAL_TYPE: Final = int(URLType.REGULAR)
 _USUAL_DELAY: Final = 500.0
@@ -73,57 +72,36 @@ Links = Mapping[str, FilterMode]
 """URLs in the order of their page."""
 
 
-class PageFacts(Struct, frozen=True, gc=False):
-    """What a page hands down to the URLs that are found on it."""
-
-    url: str
-    md5: str
-    type: int
-    depth: int
-    priority: int
-    classifier_mask: int
-    request_delay: float
-    processing_delay: float
-    http_timeout: float
-    max_urls_from_page: int
-    content_type: str
-
-
 class Collector:
     """Collects URLs inside of one transaction."""
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
-        memory: Memory,
+        change: Change,
         memo: Memo,
         book: SiteBook,
-        tally: Tally,
-        now: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._connection = connection
-        self._memory = memory
+        self._change = change
+        self._connection = change.connection
         self._memo = memo
         self._book = book
-        self._tally = tally
-        self._now = now
         self._monotonic = monotonic
-        self._change = Change(connection, memory, tally, now)
         self._sites: dict[str, KnownSite | None] = {}
+        self._values: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        """First values of members, by what they are made of."""
+        self._properties: Mapping[str, str] = {}
+        self._last_rules = rules_of(self._properties)
+        """Those of the properties that were asked for last."""
         self._keys: dict[str, bytes] = {}
         """The md5s of the URLs on the page."""
         self.collected: list[tuple[int, int, bool]] = []
         """Of the last page: what became new by it, as set, document, and if it was unknown."""
 
-    def collect(self, item: Item, site: SiteFacts, report: PageReport) -> int:
+    def collect(self, item: Item, site: SiteFacts, page: PageFacts, report: PageReport) -> int:
         """Tell sites of the URLs found on a page, if they want them; return how many did."""
         self.collected = []
-        row = self._connection.execute(
-            COLLECTING["page_facts"], (item.set_id, item.doc_id)
-        ).fetchone()
-        page = None if row is None else PageFacts(*row)
-        if page is None or page.type not in _COLLECTED:
+        if page.type not in _COLLECTED:
             return 0
         patience = Patience(_PATIENCE_SECONDS, self._monotonic)
         links = self._links(report, site)
@@ -140,7 +118,6 @@ class Collector:
             known = self._known(site)
             if known is not None:
                 note_fault(self._change, known, item.doc_id, faults)
-                self._book.forget(item.set_id)
         return len(self.collected)
 
     # ------------------------------------------------------------------ before there are URLs
@@ -216,7 +193,9 @@ class Collector:
             return 0
         rules = self._rules(site)
         may_renew = renews(rules.renewal, site.recrawl_period)
-        keys = {url: self._key(url) for url in links}
+        keys: Mapping[str, bytes] = self._keys
+        if not links.keys() <= keys.keys():
+            keys = {url: self._key(url) for url in links}
         # What a site was told of may be gone by now, or be taken another time.
         may_forget = rules.removal is not None or rules.page_limits or rules.url_limits
         is_usual = not (may_renew or may_forget or item.wishes)
@@ -256,25 +235,22 @@ class Collector:
         """Make URLs members of a site within its limits; return those that are, and faults."""
         if not wanted:
             return set(), 0
-        documents = self._documents([(self._key(url), url) for url in wanted], item.doc_id)
-        rows = self._connection.execute(
-            COLLECTING["known_members"], (site.set_id, json_list(documents.values()))
+        documents, made = self._documents([(self._key(url), url) for url in wanted], item.doc_id)
+        known = self._members(
+            site.set_id, [each for each in documents.values() if each not in made]
         )
-        known = {row[0] for row in rows}
         again = renewed(self._change, known_site, sorted(known), rules.renewal, site.recrawl_period)
         if rules.renewal.status == CrawlStatus.NEW:
             self.collected += [(site.set_id, doc_id, False) for doc_id in again]
         fresh = [url for url, doc_id in documents.items() if doc_id not in known]
         taken, faults = self._within_room(site, known_site, page, fresh, rules, known)
         if taken:
-            is_own = site.set_id == item.set_id
-            values = self._first_values(site, known_site, page, rules, is_own=is_own)
+            values = self._first_values(site, known_site, page, rules, item)
             members = [
                 (Newcomer(known_site, url, self._key(url), values), documents[url]) for url in taken
             ]
             insert_members(self._change, members)
             self.collected += [(site.set_id, documents[url], True) for url in taken]
-        self._book.forget(site.set_id)
         return {url for url, doc_id in documents.items() if doc_id in known} | set(taken), faults
 
     def _within_room(
@@ -296,7 +272,32 @@ class Collector:
             fresh, faults = fresh[:room], faults | FULL_BIT
         return fresh, faults
 
+    def _members(self, set_id: int, doc_ids: Sequence[int]) -> set[int]:
+        """Return which documents a site knows already."""
+        if not doc_ids:
+            return set()
+        values = (set_id, json_list(doc_ids))
+        return {row[0] for row in self._connection.execute(COLLECTING["known_members"], values)}
+
     def _first_values(
+        self,
+        site: SiteFacts,
+        known_site: KnownSite,
+        page: PageFacts,
+        rules: CollectingRules,
+        item: Item,
+    ) -> tuple[Any, ...]:
+        """Return the columns of a new member; those of most pages differ in the parent only."""
+        is_own = site.set_id == item.set_id
+        if item.wishes or "parent_md5" in rules.first_fields:
+            return self._made_values(site, known_site, page, rules, is_own=is_own)
+        key = (site.set_id, is_own, *astuple(page)[_HANDED_DOWN])
+        if key not in self._values:
+            made = self._made_values(site, known_site, page, rules, is_own=is_own)
+            self._values[key] = made
+        return with_parent(self._values[key], page.md5)
+
+    def _made_values(
         self,
         site: SiteFacts,
         known_site: KnownSite,
@@ -332,7 +333,7 @@ class Collector:
             "u_date": NOW,
             **rules.first_fields,
         }
-        return newcomer(known_site, page.url, URL(url=page.url, **fields), self._now).values
+        return newcomer(known_site, page.url, URL(url=page.url, **fields), self._change.now).values
 
     def _key(self, url: str) -> bytes:
         # A site may want a URL under another name than the page has for it.
@@ -346,7 +347,10 @@ class Collector:
         return Sieve(rules, self._book.filters_of(site.site_id), macros, patience)
 
     def _rules(self, site: SiteFacts) -> CollectingRules:
-        return rules_of(self._book.properties_of(site.site_id))
+        properties = self._book.properties_of(site.site_id)
+        if properties is not self._properties:
+            self._properties, self._last_rules = properties, rules_of(properties)
+        return self._last_rules
 
     def _known(self, site: SiteFacts) -> KnownSite | None:
         if site.id not in self._sites:
@@ -366,20 +370,24 @@ class Collector:
 
     # --------------------------------------------------------------------------- documents
 
-    def _documents(self, wanted: Sequence[tuple[bytes, str]], parent: int) -> dict[str, int]:
-        """Return the documents of URLs, which become known if they are not."""
-        md5s = [md5 for md5, _ in wanted]
-        known = known_urls(self._connection, md5s)
-        unknown = [
-            (Found(url, md5, host_of(url), 1, int(Kind.PAGE), int(State.EXCLUDED)), parent)
+    def _documents(
+        self, wanted: Sequence[tuple[bytes, str]], parent: int
+    ) -> tuple[dict[str, int], set[int]]:
+        """Return the documents of URLs, and those that have become known by it."""
+        rows = known_urls(self._connection, [md5 for md5, _ in wanted])
+        known = {md5: row[0] for md5, row in rows.items()}
+        # Each key once, whatever a report says of its links.
+        unknown = {
+            md5: (Found(url, md5, host_of(url), 1, int(Kind.PAGE), int(State.EXCLUDED)), parent)
             for md5, url in wanted
             if md5 not in known
-        ]
-        if unknown:
-            discover(self._connection, self._memory, self._tally, unknown, self._now)
-            known |= known_urls(self._connection, [found.md5 for found, _ in unknown])
-        return {url: known[md5][0] for md5, url in wanted if md5 in known}
+        }
+        found, change = unknown.values(), self._change
+        made = discover(change.connection, change.memory, change.tally, found, change.now, known={})
+        known.update(zip(unknown, made, strict=True))
+        return {url: known[md5] for md5, url in wanted}, set(made)
 
     def document(self, url: str, parent: int) -> int:
         """Return the document of a URL, which becomes known if it is not."""
-        return self._documents([(md5_of(url), url)], parent)[url]
+        documents, _ = self._documents([(md5_of(url), url)], parent)
+        return documents[url]

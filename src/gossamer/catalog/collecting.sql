@@ -1,13 +1,5 @@
 -- The statements of collecting: what becomes of URLs found on pages.
 
--- name: page_facts
--- What a page hands down to the URLs that are found on it.
-SELECT url.url, lower(hex(url.md5)), member.type, member.depth, member.priority,
-    member.classifier_mask, member.request_delay, member.processing_delay, member.http_timeout,
-    member.max_urls_from_page, member.content_type
-FROM member JOIN url ON url.doc_id = member.doc_id
-WHERE member.set_id = ? AND member.doc_id = ?;
-
 -- name: sites_of_host
 -- Sites that have a root URL on a host, by the first and the last URL that there may be.
 SELECT DISTINCT service_site.set_id

@@ -6,7 +6,6 @@ from gossamer.catalog.collecting_room import COLLECTING
 from gossamer.catalog.collecting_rules import Renewal
 from gossamer.catalog.criterions import Compiled, Compiler
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.service_counters import counted
 from gossamer.catalog.service_members import Change
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.service_selection import MEMBERS, moment_sql, url_columns
@@ -43,7 +42,7 @@ def renewed(
     doc_ids = [row[0] for row in change.connection.execute(query, values)]
     if doc_ids:
         query = COLLECTING["renew"].replace("{changes}", changes.sql)
-        with counted(change.connection, site, doc_ids):
+        with change.counted(site, doc_ids):
             values = (*changes.parameters, site.set_id, json_list(doc_ids))
             change.connection.execute(query, values)
     return doc_ids

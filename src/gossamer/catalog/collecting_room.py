@@ -11,7 +11,7 @@ from typing import Final
 from gossamer.catalog.collecting_rules import AutoRemoval, CollectingRules, rules_of
 from gossamer.catalog.discover import known_urls
 from gossamer.catalog.queries import load_queries
-from gossamer.catalog.service_counters import count, counted
+from gossamer.catalog.service_counters import count
 from gossamer.catalog.service_members import (
     Change,
     Newcomer,
@@ -99,7 +99,7 @@ def remove(
 
 def note_fault(change: Change, site: KnownSite, doc_id: int, mask: int) -> None:
     """Add bits to the error mask of a URL that is used all the same."""
-    with counted(change.connection, site, [doc_id]):
+    with change.counted(site, [doc_id]):
         change.connection.execute(COLLECTING["note_fault"], (mask, site.set_id, doc_id))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from gossamer.objects.enumerations import FilterMode, FilterStage
-from gossamer.objects.filters import Verdict, judge
+from gossamer.objects.filters import Asked, Verdict, asked, judge_by
 from gossamer.objects.first_fields import FIELDS_INIT, first_fields_in
 from gossamer.objects.normalizing import Rewriting, rewriting_of, rewritten
 from gossamer.objects.patterns import PatternError
@@ -151,6 +151,7 @@ class Sieve:
         self._macros = macros
         self._patience = patience
         self._by_protocol: dict[str, bool] = {}
+        self._asked: dict[tuple[FilterStage, FilterMode], Asked] = {}
         self._filters = filters
         self.depends_on_page = any("%" in each.pattern + each.subject for each in filters)
         """Whether the answer may be another one on another page."""
@@ -182,7 +183,10 @@ class Sieve:
         return self._by_protocol[protocol]
 
     def _judged(self, text: str, stage: FilterStage, mode: FilterMode) -> bool:
-        verdict: Verdict = judge(text, self._filters, stage, mode, self._macros)
+        having_a_say = self._asked.get((stage, mode))
+        if having_a_say is None:
+            having_a_say = self._asked[stage, mode] = asked(self._filters, stage, mode)
+        verdict: Verdict = judge_by(having_a_say, text, self._macros)
         self._patience.faults += bool(verdict.fault)
         return verdict.passes
 

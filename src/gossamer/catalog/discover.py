@@ -1,7 +1,7 @@
 """Discoveries: URLs that are not known yet become rows; known ones change only for the better."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from gossamer.catalog.catalog import Gate
@@ -32,10 +32,12 @@ def discover(
     priority: int = 0,
     named: bool = False,
     gate: Gate | None = None,
+    known: Mapping[bytes, Known] | None = None,
 ) -> list[int]:
     """Enter URLs, each with the document it was found in; return the numbers of the new ones.
 
-    `named`: a person asks for them, so that those which were excluded become pending.
+    `named`: a person asks for them, so that those which were excluded become pending. `known`: what
+    is known of them, if somebody has looked.
     """
     wanted: dict[bytes, tuple[Found, int | None]] = {}
     for finding in found:
@@ -44,7 +46,8 @@ def discover(
             finding[0].state == State.PENDING
         ):
             wanted[earlier.md5] = finding
-    known = known_urls(connection, list(wanted))
+    if known is None:
+        known = known_urls(connection, list(wanted))
     rows: list[tuple[object, ...]] = []
     doc_ids = []
     for md5, (item, parent) in wanted.items():

@@ -77,4 +77,3 @@ class Iterations:
             if site is not None:
                 # What is on its way may still bring a content: the purge removes it.
                 delete_members(self._change, site, [doc_id])
-                self._book.forget(set_id)

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from gossamer.catalog.batch_facts import Item
+from gossamer.catalog.batch_facts import Item, Memo
 from gossamer.catalog.collecting_room import FULL_BIT, admitted, note_fault
 from gossamer.catalog.connection import Database
 from gossamer.catalog.iterations import Iterations
@@ -215,7 +215,7 @@ def _enter_entries(change: Change, site: KnownSite, feed: int, entries: Sequence
     if row is not None:
         ids = [find_document(change.connection, arrival.url) for arrival in fresh]
         found = [(site.set_id, doc_id, True) for doc_id in ids if doc_id is not None]
-        Iterations(change, SiteBook(change.connection)).found(Item(*row), found)
+        Iterations(change, SiteBook(change.connection, Memo())).found(Item(*row), found)
 
 
 def _member(change: Change, site_id: str, url_md5: str) -> tuple[KnownSite, int] | None:

@@ -216,7 +216,11 @@ SELECT doc_id FROM member WHERE set_id = ? AND doc_id IN (SELECT value FROM json
 
 -- name: insert_member
 -- A URL becomes a member of a set.
-INSERT INTO member (set_id, {columns}) VALUES ({values});
+INSERT INTO member (set_id, {columns}) VALUES (?, ?, {values});
+
+-- name: insert_members
+-- URLs become members of a set, with the same values all of them.
+INSERT INTO member (set_id, {columns}) SELECT ?, value, {values} FROM json_each(?);
 
 -- name: md5s_of
 -- The names of documents.

@@ -83,6 +83,9 @@ class ServiceCatalog(SqliteCatalog):
         It may take so many seconds from its first request on, for which it waits until `ttl`; so
         many before its end (`grace`) it takes no more URLs.
         """
+        if self.open_batches(kind) >= max_batches:
+            # Most of the time; then nobody who writes is kept waiting.
+            return 0, []
         with self._writing("make a batch") as (connection, memory):
             (count,) = connection.execute(BATCHES["open_batches"], (kind,)).fetchone()
             if count >= max_batches:

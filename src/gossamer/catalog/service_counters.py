@@ -2,7 +2,8 @@
 
 A counter of a site is a sum over its URLs. It moves in the transaction that moves a URL: what the
 URLs concerned add to it is taken before and after the change. A site knows its state at once, with
-any number of URLs; FIELD_RECALCULATE counts anew.
+any number of URLs; FIELD_RECALCULATE counts anew. Where one transaction changes many URLs, one by
+one, `Counting` moves the counters at its end.
 
 The mask of errors only gains bits this way, until somebody resets it or counts anew.
 """
@@ -10,9 +11,11 @@ The mask of errors only gains bits this way, until somebody resets it or counts 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import add, sub
 from typing import Final, Self
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from gossamer.catalog.connection import Database
 from gossamer.catalog.leases import json_list
@@ -56,24 +59,80 @@ class Sums(Struct, frozen=True):
 
     def minus(self, other: Self) -> "Sums":
         """Return the difference."""
-        names = Sums.__struct_fields__
-        return Sums(**{name: getattr(self, name) - getattr(other, name) for name in names})
+        return Sums(*map(sub, astuple(self), astuple(other)))
+
+    def plus(self, other: Self) -> "Sums":
+        """Return the sum."""
+        return Sums(*map(add, astuple(self), astuple(other)))
 
 
 _NOTHING: Final = Sums()
 
 
+class _Watched(Struct):
+    """URLs of one set that a transaction changes."""
+
+    site_id: int
+    before: Sums = _NOTHING
+    """What they added before."""
+    doc_ids: set[int] = field(default_factory=set)
+
+
+class Counting:
+    """Moves the counters of sites once, however often one transaction changes their URLs.
+
+    What a URL adds is taken before it changes for the first time, and once more when all is done.
+    Until then the stored counters are as they were.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._watched: dict[int, _Watched] = {}
+
+    def watch(self, site: KnownSite, doc_ids: Iterable[int], *, are_new: bool = False) -> None:
+        """Expect a change in these URLs of a site; new ones are no members yet."""
+        watched = self._watched.get(site.set_id)
+        if watched is None:
+            watched = self._watched[site.set_id] = _Watched(site.site_id)
+        fresh = set(doc_ids) - watched.doc_ids
+        if fresh and not are_new:
+            which = {"set_id": site.set_id, "doc_ids": json_list(fresh)}
+            watched.before = watched.before.plus(_sums(self._connection, _SUMS_OF_SOME, which))
+        watched.doc_ids |= fresh
+
+    def settle(self) -> Iterable[int]:
+        """Move the counters by all that has changed; return the sets of the sites concerned."""
+        settled, self._watched = self._watched, {}
+        for set_id, watched in settled.items():
+            which = {"set_id": set_id, "doc_ids": json_list(watched.doc_ids)}
+            _settle(self._connection, watched.site_id, watched.before, which)
+        return settled.keys()
+
+
 @contextmanager
 def counted(
-    connection: sqlite3.Connection, site: KnownSite, doc_ids: Iterable[int]
+    connection: sqlite3.Connection,
+    site: KnownSite,
+    doc_ids: Iterable[int],
+    *,
+    are_new: bool = False,
 ) -> Iterator[None]:
-    """Move the counters of a site by what the block changes in these URLs of it."""
+    """Move the counters of a site by what the block changes in these URLs of it.
+
+    New ones are no members before.
+    """
     which = {"set_id": site.set_id, "doc_ids": json_list(doc_ids)}
-    before = _sums(connection, _SUMS_OF_SOME, which)
+    before = _NOTHING if are_new else _sums(connection, _SUMS_OF_SOME, which)
     yield
+    _settle(connection, site.site_id, before, which)
+
+
+def _settle(
+    connection: sqlite3.Connection, site_id: int, before: Sums, which: Mapping[str, object]
+) -> None:
     after = _sums(connection, _SUMS_OF_SOME, which)
     mask = _mask(connection, _MASKS_OF_SOME, which) if after.errors else 0
-    _move(connection, site.site_id, after.minus(before), mask)
+    _move(connection, site_id, after.minus(before), mask)
 
 
 def count_deleted(connection: sqlite3.Connection, site_id: int, change: int) -> None:

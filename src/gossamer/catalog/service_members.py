@@ -6,7 +6,8 @@ All of it runs inside a transaction of the caller, and moves the counters of the
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 from gossamer.catalog.discover import discover, known_urls
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.memory import Memory
-from gossamer.catalog.service_counters import count_deleted, counted, record
+from gossamer.catalog.service_counters import Counting, count_deleted, counted, record
 from gossamer.catalog.service_rows import MEMBER_COLUMNS, SERVICE, KnownSite
 from gossamer.catalog.service_selection import epoch_at
 from gossamer.catalog.tally import Tally
@@ -30,12 +31,17 @@ CONTENT_KEPT: Final = 1
 """State of a set of deleted URLs whose contents are still to be removed."""
 CONTENT_GONE: Final = 2
 
+_MANY: Final = 4
+"""So many members that are alike are entered together: their columns are bound only once."""
 _MD5: Final = re.compile("[0-9a-fA-F]{32}")
 _FIELDS: Final = attrgetter(*(column.field for column in MEMBER_COLUMNS))
 _PLACES: Final = {column.field: place for place, column in enumerate(MEMBER_COLUMNS)}
 _TYPE: Final = _PLACES["type"]
 _C_DATE: Final = _PLACES["c_date"]
 _TC_DATE: Final = _PLACES["tc_date"]
+_PARENT: Final = _PLACES["parent_md5"]
+# SQLite takes plain numbers at once, and looks for adapters of any other class.
+_NUMBERS: Final = tuple(_PLACES[name] for name in ("type", "state", "status", "content_mask"))
 _DELAYS: Final = tuple(
     _PLACES[name] for name in ("request_delay", "processing_delay", "http_timeout")
 )
@@ -61,6 +67,17 @@ class Change(Struct, frozen=True):
     memory: Memory
     tally: Tally
     now: float
+    counting: Counting | None = None
+    """Moves the counters of sites at the end of the transaction; None: each change moves them."""
+
+    def counted(
+        self, site: KnownSite, doc_ids: Iterable[int], *, are_new: bool = False
+    ) -> AbstractContextManager[None]:
+        """Move the counters of a site by what a block changes in these URLs of it."""
+        if self.counting is None:
+            return counted(self.connection, site, doc_ids, are_new=are_new)
+        self.counting.watch(site, doc_ids, are_new=are_new)
+        return nullcontext()
 
 
 @contextmanager
@@ -111,7 +128,33 @@ def find_document(connection: sqlite3.Connection, url: str, key: URLKey = URLKey
 
 def newcomer(site: KnownSite, url: str, given: URL, now: float) -> Newcomer:
     """Return a URL as it enters a site: what it leaves open is as the site says (S3.154)."""
-    values = list(_FIELDS(given))
+    has_content = given.url_put is not None
+    values = _first_values(site, _FIELDS(given), now, has_content=has_content)
+    return Newcomer(site, url, md5_of(url), values)
+
+
+class Newcomers:
+    """Makes newcomers of one moment: what is alike in many of them is worked out once."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+        self._values: dict[tuple[int, bool, tuple[Any, ...]], tuple[Any, ...]] = {}
+
+    def make(self, site: KnownSite, url: str, given: URL) -> Newcomer:
+        """Return what `newcomer` returns."""
+        fields, has_content = _FIELDS(given), given.url_put is not None
+        key = (site.set_id, has_content, fields)
+        values = self._values.get(key)
+        if values is None:
+            values = _first_values(site, fields, self._now, has_content=has_content)
+            self._values[key] = values
+        return Newcomer(site, url, md5_of(url), values)
+
+
+def _first_values(
+    site: KnownSite, fields: Sequence[Any], now: float, *, has_content: bool
+) -> tuple[Any, ...]:
+    values = list(fields)
     if values[_TYPE] is None:
         values[_TYPE] = site.url_type
     for place, usual in zip(
@@ -122,11 +165,18 @@ def newcomer(site: KnownSite, url: str, given: URL, now: float) -> Newcomer:
     for place in _MOMENTS:
         if values[place] is not None:
             values[place] = epoch_at(values[place], now)
-    if given.url_put is not None and values[_TC_DATE] is None:
+    if has_content and values[_TC_DATE] is None:
         # The purge tells its content by that from what an earlier one of the same name has left.
         values[_TC_DATE] = now
-    values[_C_DATE] = now if given.c_date is None else epoch_at(given.c_date, now)
-    return Newcomer(site, url, md5_of(url), tuple(values))
+    values[_C_DATE] = now if values[_C_DATE] is None else epoch_at(values[_C_DATE], now)
+    for place in _NUMBERS:
+        values[place] = int(values[place])
+    return tuple(values)
+
+
+def with_parent(values: tuple[Any, ...], parent_md5: str) -> tuple[Any, ...]:
+    """Return the columns of a member that another page has led to."""
+    return (*values[:_PARENT], parent_md5, *values[_PARENT + 1 :])
 
 
 def enter(change: Change, newcomers: Sequence[Newcomer]) -> list[bool]:
@@ -171,7 +221,7 @@ def delete_members(
     md5s = list(md5s_of(connection, doc_ids).values())
     target = deleted_set(change, site.site_id, CONTENT_KEPT)
     twice = members_among(connection, target, doc_ids)
-    with counted(connection, site, doc_ids):
+    with change.counted(site, doc_ids):
         move_members(connection, site.set_id, target, doc_ids)
     count_deleted(connection, site.site_id, len(doc_ids) - len(twice))
     connection.execute(SERVICE["forget_url_attributes"], (site.site_id, _texts(md5s)))
@@ -253,8 +303,16 @@ def _documents(change: Change, newcomers: Sequence[Newcomer]) -> dict[bytes, int
 def insert_members(change: Change, fresh: Sequence[tuple[Newcomer, int]]) -> None:
     """Make documents members of one site that they are not members of."""
     site = fresh[0][0].site
-    with counted(change.connection, site, [doc_id for _, doc_id in fresh]):
-        rows = ((site.set_id, doc_id, *member.values) for member, doc_id in fresh)
+    with change.counted(site, [doc_id for _, doc_id in fresh], are_new=True):
+        rows: list[tuple[Any, ...]] = []
+        for _, alike in groupby(fresh, lambda each: id(each[0].values)):
+            members = list(alike)
+            values, doc_ids = members[0][0].values, [doc_id for _, doc_id in members]
+            if len(members) < _MANY:
+                rows += [(site.set_id, doc_id, *values) for doc_id in doc_ids]
+            else:
+                parameters = (site.set_id, *values, json_list(doc_ids))
+                change.connection.execute(SERVICE["insert_members"], parameters)
         change.connection.executemany(SERVICE["insert_member"], rows)
     if site.counts or site.logs:
         md5s = [member.md5.hex() for member, _ in fresh]

@@ -156,7 +156,7 @@ MEMBER_COLUMNS: Final = (
 _COPIED: Final = ", ".join(["doc_id", *(column.column for column in MEMBER_COLUMNS)])
 SERVICE: Final[Mapping[str, str]] = {
     name: text.replace("{columns}", _COPIED).replace(
-        "{values}", ", ".join("?" * (len(MEMBER_COLUMNS) + 2))
+        "{values}", ", ".join("?" * len(MEMBER_COLUMNS))
     )
     for name, text in load_queries("service.sql").items()
 }

@@ -17,6 +17,7 @@ from gossamer.catalog.service_counters import counted, record, recount
 from gossamer.catalog.service_members import (
     Change,
     Newcomer,
+    Newcomers,
     changing,
     enter,
     find_document,
@@ -24,7 +25,6 @@ from gossamer.catalog.service_members import (
     home_id,
     md5s_of,
     members_among,
-    newcomer,
 )
 from gossamer.catalog.service_rows import (
     MEMBER_COLUMNS,
@@ -89,7 +89,7 @@ def sites_to_make(database: Database, urls: Iterable[URL]) -> list[str]:
 def new_urls(catalog: ServiceCatalog, urls: Sequence[URL], now: float) -> list[ItemStatus]:
     """Enter URLs in their sites; one status for each (S3.153-S3.161)."""
     with changing(catalog, "add URLs", now) as change:
-        finder = _SiteFinder(change.connection)
+        finder, newcomers = _SiteFinder(change.connection), Newcomers(now)
         made: list[KnownSite] = []
         arrivals: list[Newcomer] = []
         places = []
@@ -104,7 +104,7 @@ def new_urls(catalog: ServiceCatalog, urls: Sequence[URL], now: float) -> list[I
                 site = make_site(change, Site(id=site_id, urls=[authority_of(canonical) + "/"]))
                 finder.learn(site)
                 made.append(site)
-            arrivals.append(newcomer(site, canonical, url, now))
+            arrivals.append(newcomers.make(site, canonical, url))
             places.append(place)
         room = admitted(change, arrivals)
         arrivals, places = list(compress(arrivals, room)), list(compress(places, room))

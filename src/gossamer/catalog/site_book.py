@@ -2,14 +2,14 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gossamer.catalog.batch_facts import Item, MemberFacts, SiteFacts
+from gossamer.catalog.batch_facts import Item, MemberFacts, Memo, SiteFacts
 from gossamer.catalog.queries import load_queries
-from gossamer.catalog.service_counters import counted as moving_counters
+from gossamer.catalog.service_counters import Counting
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.objects.enumerations import FilterMode, FilterOperation, FilterStage, FilterState
 from gossamer.objects.item_wishes import NOTHING, Wishes, properties_with, read
@@ -18,27 +18,34 @@ from gossamer.objects.site import Filter
 BATCHES: Final = load_queries("batches.sql")
 _SHARED: Final = frozenset(("request_delay", "http_timeout", "max_urls_from_page"))
 """What a URL has from its site when it enters: an item that asks for another means its URL."""
+_NOBODY: Final = contextlib.nullcontext()
+_MOST_SITES: Final = 4_096
 _FACTS: Final = frozenset(SiteFacts.__struct_fields__) - {"site_id", "id", "set_id"}
 
 
 class SiteBook:
     """Sites, their properties, filters and members, as they are in this transaction.
 
+    Counters of a site are as they were when its members were last settled.
     While an item is attended to, what it asks for itself counts in place of what its site says.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, memo: Memo) -> None:
         self._connection = connection
+        self.counting = Counting(connection)
         self._sites: dict[int, SiteFacts | None] = {}
-        self._properties: dict[int, dict[str, str]] = {}
-        self._filters: dict[int, list[Filter]] = {}
+        self._properties = memo.properties
+        self._filters = memo.filters
         self._wishes: Wishes = NOTHING
         self._attended = -1
         """The set of the item that is attended to."""
 
-    @contextlib.contextmanager
-    def attending(self, set_id: int, wishes: str) -> Iterator[None]:
+    def attending(self, set_id: int, wishes: str) -> contextlib.AbstractContextManager[None]:
         """Let the wishes of an item of this set count within the block."""
+        return self._attending(set_id, wishes) if wishes else _NOBODY
+
+    @contextlib.contextmanager
+    def _attending(self, set_id: int, wishes: str) -> Iterator[None]:
         self._wishes, self._attended = read(wishes), set_id
         try:
             yield
@@ -59,9 +66,10 @@ class SiteBook:
     def member(self, item: Item) -> MemberFacts | None:
         """Return what the URL of an item is to its site; None if it is gone."""
         row = self._connection.execute(BATCHES["member_of"], (item.set_id, item.doc_id)).fetchone()
-        if row is None:
-            return None
-        facts = MemberFacts(*row)
+        return None if row is None else self.wished(item, MemberFacts(*row))
+
+    def wished(self, item: Item, facts: MemberFacts) -> MemberFacts:
+        """Return what the URL of an item is to its site, with what the item asks for itself."""
         if item.set_id != self._attended or self._wishes is NOTHING:
             return facts
         given = {name: value for name, value in self._wishes.fields.items() if name in _SHARED}
@@ -71,7 +79,10 @@ class SiteBook:
         """Return the properties of a site, by name."""
         if site_id not in self._properties:
             rows = self._connection.execute(BATCHES["properties"], (site_id,))
+            _make_room(self._properties)
             self._properties[site_id] = dict(rows.fetchall())
+        if self._wishes is NOTHING:
+            return self._properties[site_id]
         return properties_with(self._properties[site_id], self._wishes_for(site_id))
 
     def filters_of(self, site_id: int) -> Sequence[Filter]:
@@ -81,6 +92,7 @@ class SiteBook:
             return [each for each in given.filters if each.state == FilterState.ENABLED]
         if site_id not in self._filters:
             rows = self._connection.execute(BATCHES["filters"], (site_id,))
+            _make_room(self._filters)
             self._filters[site_id] = [
                 Filter(
                     pattern=pattern,
@@ -104,17 +116,23 @@ class SiteBook:
         """Look a site up again when it is needed."""
         self._sites.pop(set_id, None)
 
-    @contextlib.contextmanager
-    def counted(self, set_id: int, doc_ids: Sequence[int]) -> Iterator[None]:
-        """Move the counters of a site by what the block changes in these members of it."""
+    def watch(self, set_id: int, doc_ids: Iterable[int]) -> None:
+        """Expect a change in members of a site, so that `settle` moves its counters by it."""
         site = self.site(set_id)
-        if site is None:
-            yield
-            return
-        with moving_counters(self._connection, KnownSite(site.site_id, set_id), doc_ids):
-            yield
-        # Its counters are read again when they are needed.
-        self.forget(set_id)
+        if site is not None:
+            self.counting.watch(KnownSite(site.site_id, set_id), doc_ids)
+
+    def settle(self) -> None:
+        """Move the counters of sites by what has changed in their members."""
+        for set_id in self.counting.settle():
+            # They are read again when they are needed.
+            self.forget(set_id)
+
+
+def _make_room(sites: dict[int, Any]) -> None:
+    """Remember of a few thousand sites at most what they want."""
+    if len(sites) >= _MOST_SITES:
+        sites.clear()
 
 
 def type_of(connection: sqlite3.Connection, set_id: int, doc_id: int) -> int | None:

@@ -1,13 +1,14 @@
-"""What a visit means for a member of a site (S3.57-S3.62). Pure but for one look at the member."""
+"""What a visit means for a member of a site (S3.57-S3.62). Pure but for one look at members."""
 
 import sqlite3
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from msgspec import Struct
 
 from gossamer.catalog.asking import Sequel, detection_of
-from gossamer.catalog.batch_facts import Item, SiteFacts
+from gossamer.catalog.batch_facts import Item, PageFacts, SiteFacts
+from gossamer.catalog.leases import json_list
 from gossamer.catalog.manners import aliases
 from gossamer.catalog.proxies import REQUESTS
 from gossamer.messages import NOT_MODIFIED_STATUS, Findings
@@ -21,6 +22,8 @@ from gossamer.reports import PageReport
 _EMPTY_BIT: Final = 1 << ErrorBit.EMPTY_CONTENT
 _TYPE_BIT: Final = 1 << ErrorBit.WRONG_MIME_TYPE
 _SIZE_BIT: Final = 1 << ErrorBit.SIZE_ERROR
+_PAGE: Final = 15
+"""Where in a row the page begins."""
 
 
 class Before(Struct, frozen=True, gc=False):
@@ -55,10 +58,31 @@ class Visited(Struct, frozen=True):
     sequel: Sequel
 
 
-def before_visit(connection: sqlite3.Connection, item: Item) -> Before | None:
-    """Return what a member was like; None if it is gone."""
-    row = connection.execute(REQUESTS["member_before"], (item.set_id, item.doc_id)).fetchone()
-    return None if row is None else Before(*row)
+class Standing(Struct, frozen=True):
+    """A member before a visit, and as the page that it is."""
+
+    before: Before
+    handed_down: tuple[Any, ...]
+    """The fields of PageFacts, but for the type of the content, which the visit brings."""
+
+    def page(self, content_type: str) -> PageFacts:
+        """Return what it hands down to the URLs that are found on it."""
+        fields = (*self.handed_down, content_type)
+        return PageFacts(*fields)
+
+
+def before_visits(
+    connection: sqlite3.Connection, items: Iterable[Item]
+) -> dict[tuple[int, int], Standing]:
+    """Return what members were like, by set and document, those that are not gone."""
+    by_set: dict[int, list[int]] = {}
+    for item in items:
+        by_set.setdefault(item.set_id, []).append(item.doc_id)
+    found = {}
+    for set_id, doc_ids in by_set.items():
+        for row in connection.execute(REQUESTS["members_before"], (set_id, json_list(doc_ids))):
+            found[set_id, row[0]] = Standing(Before(*row[1:_PAGE]), row[_PAGE:])
+    return found
 
 
 def values_after(visited: Visited, now: float) -> dict[str, object]:

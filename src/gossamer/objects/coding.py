@@ -128,7 +128,9 @@ def _read_list(kind: type[Record], data: bytes | str) -> list[Record] | None:
         )
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ObjectError):
         return None
-    return [_complete(item) for item in items] if len(items) <= MAX_ITEMS else None
+    if len(items) > MAX_ITEMS:
+        return None
+    return [_complete(item) for item in items] if kind is Site else items
 
 
 def _placed(items: list[object]) -> list[tuple[str, object]]:

@@ -10,6 +10,7 @@ and not a URL, so only filters that were made for it are asked there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -37,6 +38,9 @@ class Verdict(Struct, frozen=True):
     passes: bool
     fault: str = ""
     """Why nothing could be decided; then the URL does not pass."""
+
+
+_PASSES: Final = Verdict(True)
 
 
 def check_filters(filters: Sequence[Filter]) -> None:
@@ -73,13 +77,34 @@ def judge(
     macros: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Return what the filters say about a URL; `macros` (name to value) are replaced first."""
+    return judge_by(asked(filters, stage, mode), url, macros)
+
+
+class Asked(Struct, frozen=True):
+    """The filters that are made for a stage and a mode."""
+
+    excluding: Sequence[Filter]
+    including: Sequence[Filter]
+
+
+def asked(filters: Sequence[Filter], stage: FilterStage, mode: FilterMode) -> Asked:
+    """Return which filters have a say."""
     chosen = [each for each in filters if _is_asked(each, stage, mode)]
+    return Asked(
+        [each for each in chosen if not each.includes], [each for each in chosen if each.includes]
+    )
+
+
+def judge_by(filters: Asked, url: str, macros: Mapping[str, str] | None = None) -> Verdict:
+    """Return what filters that have a say say about a URL."""
+    if not filters.excluding and not filters.including:
+        return _PASSES
     values = {"URL": url, **macros} if macros else {"URL": url}
     try:
         # What excludes comes first: it decides alone.
-        if any(_matches(each, url, values) for each in chosen if not each.includes):
+        if any(_matches(each, url, values) for each in filters.excluding):
             return Verdict(False)
-        including = [each for each in chosen if each.includes]
+        including = filters.including
         return Verdict(not including or any(_matches(each, url, values) for each in including))
     except ObjectError as error:
         return Verdict(False, error.expected)
@@ -131,9 +156,10 @@ def _number(text: str) -> float | None:
     return None if number is None or number != number else number  # noqa: PLR0124 - not a number
 
 
-def _lines(pattern: str) -> list[str]:
+@lru_cache(maxsize=2_048)
+def _lines(pattern: str) -> tuple[str, ...]:
     """Return the alternatives of a pattern: one for each line."""
-    return [line for line in pattern.splitlines() if line] or [""]
+    return tuple(line for line in pattern.splitlines() if line) or ("",)
 
 
 def _with_values(text: str, values: Mapping[str, str]) -> str:

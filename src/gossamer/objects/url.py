@@ -16,7 +16,7 @@ from gossamer.objects.enumerations import (
     URLType,
 )
 from gossamer.objects.extras import Attribute
-from gossamer.objects.methods import check_method
+from gossamer.objects.methods import GET, check_method
 from gossamer.objects.moments import NOW, Moment
 from gossamer.objects.record import Count, Number, Record, ShortText, SiteId, UrlText
 from gossamer.objects.selection import Criterions
@@ -153,7 +153,8 @@ class URL(Record, frozen=True, kw_only=True):
     attributes: list[Attribute] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        check_method(self.http_method)
+        if self.http_method != GET:
+            check_method(self.http_method)
 
 
 class URLStatus(Record, frozen=True, kw_only=True):

@@ -58,17 +58,10 @@ def headers_of(
     secret does not follow a redirect to another host.
     """
     headers: dict[str, str] = {}
-    with contextlib.suppress(ObjectError):
-        headers = dict(next_values(_named_headers(properties, read_file), uses))
-    cookies: dict[str, str] = {}
-    with contextlib.suppress(ObjectError):
-        for rule in parse_cookie_rules(properties.get("HTTP_COOKIE", "")):
-            if occasion.is_hurried and not rule.is_for_all:
-                continue
-            if rule.is_for(
-                occasion.url, redirected=occasion.redirected, elsewhere=occasion.elsewhere
-            ):
-                cookies.update(rule.cookies)
+    if "HTTP_HEADERS" in properties:
+        with contextlib.suppress(ObjectError):
+            headers = dict(next_values(_named_headers(properties, read_file), uses))
+    cookies = _cookies(properties["HTTP_COOKIE"], occasion) if "HTTP_COOKIE" in properties else {}
     name = properties.get("HTTP_AUTH_NAME", "")
     if name:
         pair = f"{name}:{properties.get('HTTP_AUTH_PWD', '')}"
@@ -80,6 +73,19 @@ def headers_of(
     if is_set(properties, "REFERER_SELF_URL"):
         headers["Referer"] = occasion.url
     return tuple(headers.items())
+
+
+def _cookies(text: str, occasion: Occasion) -> dict[str, str]:
+    cookies: dict[str, str] = {}
+    with contextlib.suppress(ObjectError):
+        for rule in parse_cookie_rules(text):
+            if occasion.is_hurried and not rule.is_for_all:
+                continue
+            if rule.is_for(
+                occasion.url, redirected=occasion.redirected, elsewhere=occasion.elsewhere
+            ):
+                cookies.update(rule.cookies)
+    return cookies
 
 
 def _named_headers(properties: Mapping[str, str], read_file: ReadFile) -> Headers:
@@ -118,6 +124,8 @@ def is_allowed(content_type: str, properties: Mapping[str, str]) -> bool:
 
 def types_of(text: str) -> tuple[str, ...]:
     """Return a list of content types; empty if it is for all of them."""
+    if not text:
+        return ()
     types = [each.strip().lower() for each in text.split(",") if each.strip()]
     return () if "*" in types else tuple(types)
 

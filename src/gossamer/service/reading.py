@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from gossamer.handlers.visited import VisitedPage
@@ -13,14 +14,18 @@ from gossamer.service.picking import picked
 from gossamer.url.parts import host_of, md5_of
 
 _MEDIA: Final = ("img", "audio", "video")
+_REMEMBERED: Final = 16_384
+"""Links: some megabytes of them."""
 
 
 def report(page: VisitedPage) -> Iterator[PageReport]:
     """Yield the one record of a page."""
-    host = host_of(page.url)
-    inside = sum(host_of(url) == host for url in page.links)
     found = (url for kind in _MEDIA for url in page.assets.get(kind, ()))
     media = tuple(dict.fromkeys(found))
+    # Pages of a site repeat the links of their neighbours.
+    links = [_place(url) for url in page.links]
+    host = host_of(page.url)
+    inside = sum(linked == host for _, linked in links)
     yield PageReport(
         charset=page.charset,
         raw_md5=hashlib.md5(page.body, usedforsecurity=False).hexdigest() if page.body else "",
@@ -28,13 +33,24 @@ def report(page: VisitedPage) -> Iterator[PageReport]:
         media=media,
         links_inside=inside,
         links_outside=len(page.links) - inside,
-        last_modified=header_moment(page.headers.get("last-modified")),
+        last_modified=_moment(page.headers.get("last-modified")),
         title=page.title,
         spoiled=_is_spoiled(page),
         length=_length(page),
         picked=picked(page),
-        keys=b"".join(map(md5_of, (*page.links, *media))),
+        keys=b"".join([*(md5 for md5, _ in links), *map(md5_of, media)]),
     )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _place(url: str) -> tuple[bytes, str]:
+    """Return the md5 and the host of a link."""
+    return md5_of(url), host_of(url)
+
+
+@lru_cache(maxsize=1_024)
+def _moment(text: str | None) -> float | None:
+    return header_moment(text)
 
 
 def _is_spoiled(page: VisitedPage) -> bool:

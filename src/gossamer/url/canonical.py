@@ -79,6 +79,8 @@ def canonicalize(text: str, settings: UrlSettings | None = None) -> str | None:
     """Return the canonical URL; None if there is none, it is not for the web, or it is too long."""
     if settings is None:
         settings = _DEFAULTS
+    if _is_plain_url(text, settings):
+        return text
     text = _without_fragment(text)
     if len(text) > settings.max_bytes * _SHRINKING:
         return None
@@ -194,12 +196,7 @@ class Joiner:
 
     def _is_plain(self, form: re.Pattern[str], url: str, start: int = 0) -> bool:
         """Whether a URL of this form from `start` on is canonical as it is written."""
-        return (
-            form.fullmatch(url, start) is not None
-            and _DOT_SEGMENT not in url
-            and len(url) <= self._max_bytes
-            and not (self._tidies and "?" in url)
-        )
+        return form.fullmatch(url, start) is not None and _stays(url, self._settings)
 
     def _resolve(self, href: str) -> str | None:
         """Answer for a reference that is not remembered as it is written."""
@@ -221,7 +218,7 @@ class Joiner:
         return self._keep(memory, href, url if len(url) <= self._max_bytes else None)
 
     def _resolve_url(self, href: str) -> str | None:
-        if href.startswith(_WEB) and _PUNYCODE not in href and self._is_plain(_PLAIN_URL, href):
+        if _is_plain_url(href, self._settings):
             return self._keep(self._shared, href, href)
         return self._resolve_by_parser(href)
 
@@ -292,6 +289,25 @@ def _shared_host_of(authority: str) -> str:
 
 def _weigh_target(url: str, _: Target) -> int:
     return 350 + len(url)
+
+
+def _is_plain_url(text: str, settings: UrlSettings) -> bool:
+    """Whether a text is a canonical URL as it is written, as most are."""
+    return (
+        text.startswith(_WEB)
+        and _PUNYCODE not in text
+        and _PLAIN_URL.fullmatch(text) is not None
+        and _stays(text, settings)
+    )
+
+
+def _stays(url: str, settings: UrlSettings) -> bool:
+    """Whether nothing in a URL of plain characters is to be changed."""
+    return (
+        _DOT_SEGMENT not in url
+        and len(url) <= settings.max_bytes
+        and not ("?" in url and (settings.sort_query or settings.drop_parameters))
+    )
 
 
 def _without_fragment(text: str) -> str:
