@@ -5,6 +5,7 @@ async with gossamer.Service("tcp://127.0.0.1:5504") as dc:
 """
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -14,7 +15,7 @@ from gossamer.errors import ServiceError
 from gossamer.objects import answers, batch, content, extras, site, url
 from gossamer.objects.answers import ClientResponse, GeneralResponse
 from gossamer.objects.enumerations import Operation
-from gossamer.service.calling import CONNECT_SECONDS, connect
+from gossamer.service.calling import CONNECT_SECONDS, connect, watched
 from gossamer.service.curve import ClientKeys
 from gossamer.service.exchange import (
     combine,
@@ -61,6 +62,8 @@ class Service:
         traceback: TracebackType | None,
     ) -> None:
         context, self._context = self._context, None
+        for socket in itertools.chain.from_iterable(self._free.values()):
+            socket.close(linger=0)
         self._free.clear()
         if context is not None:
             context.destroy(linger=0)
@@ -89,11 +92,13 @@ class Service:
         if self._context is None:
             raise ServiceError("the service is not open; use it as `async with Service(...) as dc`")
         free = self._free.setdefault(node, [])
-        socket = free.pop() if free else _connected(self._context, node, self._keys)
+        is_new = not free
+        socket = self._context.socket(zmq.DEALER) if is_new else free.pop()
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                async with asyncio.timeout(CONNECT_SECONDS):
-                    await socket.send_multipart([b"", body])
+                if is_new:
+                    await _reach(socket, node, self._keys)
+                await socket.send_multipart([b"", body])
                 answer = (await socket.recv_multipart())[-1]
         except TimeoutError:
             socket.close(linger=0)
@@ -257,10 +262,15 @@ class Service:
         return await self._many(Operation.PROXY_FIND, list(finds), extras.Proxy)
 
 
-def _connected(context: "Context", node: Endpoint, keys: ClientKeys | None) -> "Socket":
-    socket = context.socket(zmq.DEALER)
-    connect(socket, node, keys)
-    return socket
+async def _reach(socket: "Socket", node: Endpoint, keys: ClientKeys | None) -> None:
+    monitor: Socket = watched(socket)
+    try:
+        connect(socket, node, keys)
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await monitor.recv_multipart()
+    finally:
+        socket.disable_monitor()
+        monitor.close(linger=0)
 
 
 def _words(answer: object) -> str:
