@@ -1,13 +1,16 @@
 """Compares crawlers on the same sites in one run: pages a second, CPU a page, memory.
 
 `make bench`, or `python bench/run.py --sites openjdk,pike --tools gossamer,wget2 --repeats 3`.
+
+What the crawlers wrote is deleted at the end only: ext4 passes over inodes that were freed in the
+last five minutes, one by one, so that whoever writes many files after a deletion seems several
+times slower than he is. Leave the disk alone for five minutes before a run, too.
 """
 
 import argparse
 import json
 import os
 import platform
-import shutil
 import sys
 import tempfile
 import time
@@ -45,14 +48,14 @@ def main() -> int:
         return 1
     versions = {tool.name: tool.version() for tool in chosen}
     results: dict[str, list[dict[str, Any]]] = {}
-    for name in names:
-        with (
-            tempfile.TemporaryDirectory(prefix="bench-", dir=given.temporary) as folder,
-            sites.serve(name, Path(folder), given.generated_pages) as site,
-        ):
-            results[name] = _measure_site(site, chosen, given, Path(folder))
-        _print_table(name, results[name])
-    _write(given, versions, results)
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=given.temporary) as written:
+        for name in names:
+            folder = Path(written) / name
+            folder.mkdir()
+            with sites.serve(name, folder, given.generated_pages) as site:
+                results[name] = _measure_site(site, chosen, given, folder)
+            _print_table(name, results[name])
+        _write(given, versions, results)
     return 0
 
 
@@ -113,14 +116,12 @@ def _measure_site(
 
 
 def _one_run(site: sites.Site, tool: tools.Tool, cap: float, folder: Path) -> dict[str, Any]:
-    work = folder / "work"
-    work.mkdir()
+    work = Path(tempfile.mkdtemp(prefix=f"{tool.name}-", dir=folder))
     os.sync()
     site.forget()
     measured = measure.run(tool.command(site.url, work), work, cap, tool.environment)
     counts = site.counts()
     output = (work / "output.txt").read_text(errors="replace")[-2_000:]
-    shutil.rmtree(work)
     pages = counts.pages or 1
     return {
         "tool": tool.name,
