@@ -1,8 +1,10 @@
 """Whatever a caller sends to the listener: a defined answer, and others are still heard."""
 
+import gc
 import socket
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 from hub_rig import PATIENCE_SECONDS, Hub, Newsroom, path_of, say, until
@@ -198,6 +200,42 @@ def test_who_says_nothing_or_speaks_too_slowly_is_cut_off(tmp_path):
             thread.join(PATIENCE_SECONDS)
             assert not thread.is_alive()
             loop.close()
+
+
+def test_who_is_there_when_it_ends_is_cut_off(tmp_path):
+    """Nothing is left open of those who have not said what they want."""
+    import asyncio
+
+    from gossamer.news.push_desk import PushDesk
+    from gossamer.news.push_listener import PushListener
+    from gossamer.news.websub import listen
+
+    async def serve(listener: PushListener, listening: socket.socket) -> None:
+        stopped = asyncio.Event()
+        serving = asyncio.create_task(listener.serve(listening, stopped))
+        for words in (b"", b"GET / HT"):
+            reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
+            writer.write(words)
+            callers.append((reader, writer))
+        while len(listener._open) < len(callers):  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.001)
+        stopped.set()
+        await serving
+        assert listener._open == {}
+        for reader, writer in callers:
+            with suppress(OSError):
+                await reader.read()
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    callers: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+    with Newsroom(tmp_path) as room, listen("127.0.0.1:0") as listening:
+        desk = PushDesk(room.catalog.database, room.clock, 1_000.0)
+        limits = Limits(max_body_bytes=1_000, head_seconds=60.0, request_seconds=60.0)
+        asyncio.run(serve(PushListener(desk, "", limits), listening))
+    # What was left open complains now, which fails the test.
+    gc.collect()
 
 
 def drip(address, data: bytes) -> float:

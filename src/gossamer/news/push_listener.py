@@ -64,22 +64,28 @@ class PushListener:
         self._desk = desk
         self._prefix = prefix.rstrip("/")
         self._limits = limits
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def serve(self, listener: socket.socket, stopped: asyncio.Event) -> None:
         """Answer until told to stop; nothing that a caller does ends it."""
         server = await asyncio.start_server(self._connected, sock=listener, limit=_MAX_HEAD_BYTES)
         await stopped.wait()
         server.close()
-        for task in self._open:
+        left = dict(self._open)
+        for task in left:
             task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await asyncio.gather(*left, return_exceptions=True)
+        for writer in left.values():
+            # Whoever was cancelled before it began, or while it closed, has not.
+            await _close(writer)
         await server.wait_closed()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._open.add(task)
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._attend(reader, writer))
+        self._open[task] = writer
+        task.add_done_callback(self._open.pop)
+
+    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(self._limits.request_seconds):
                 answer = await self._answer(reader, writer)
@@ -90,10 +96,7 @@ class PushListener:
             # The caller has gone, or takes too long to say what it wants or to hear us.
             pass
         finally:
-            self._open.discard(task)
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
+            await _close(writer)
 
     async def _answer(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -242,6 +245,12 @@ async def _exactly(reader: asyncio.StreamReader, size: int) -> AsyncIterator[byt
             raise EOFError
         size -= len(piece)
         yield piece
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 async def _linger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
