@@ -10,6 +10,7 @@ something durable that is not.
 indexes them.
 
 Contents of the crawling service have a promise of their own, `contents.py`: raw ones in files
-(`raw_files.py`) or in the archive, processed ones in SQLite (`key_value.py`), put together in
-`content_storage.py`.
+(`raw_files.py`; `raw_versions.py` says how they are written and read, `raw_journal.py` keeps what
+may not be on the disk yet) or in the archive, processed ones in SQLite (`key_value.py`), put
+together in `content_storage.py`.
 """
