@@ -174,7 +174,8 @@ class StoreServer:
         self._listener = socket.create_server(("127.0.0.1", port))
         self.port: int = self._listener.getsockname()[1]
         self.results: list[Stored] = []
-        self.connections = 0
+        self.began: list[int] = []
+        """How many results there were when each connection began."""
         self.raw = b""
         """Everything that arrived, byte for byte."""
         self._peer: socket.socket | None = None
@@ -197,6 +198,11 @@ class StoreServer:
             self._peer.close()
             self._peer = None
 
+    @property
+    def connections(self) -> int:
+        """How often a Spider called."""
+        return len(self.began)
+
     def say(self, text: bytes) -> None:
         """Send something on the link."""
         assert self._peer is not None
@@ -208,7 +214,7 @@ class StoreServer:
         self._peer, _ = self._listener.accept()
         self._peer.settimeout(WAIT)
         self._rest, self._of_connection = b"", 0
-        self.connections += 1
+        self.began.append(len(self.results))
         if self.greets:
             # A Spider that is gone may have left results here all the same.
             with suppress(ConnectionError):
