@@ -9,6 +9,7 @@ import time
 import pytest
 
 from gossamer.fakeweb.process import FakeWeb
+from self_stopping import signal_at
 
 GOSSAMER = [sys.executable, "-m", "gossamer.cli"]
 QUICK = ["--delay", "0", "--per-host", "8", "--scope", "any", "--allow-private"]
@@ -86,34 +87,29 @@ def test_added_urls_are_crawled_without_naming_them_again(web, tmp_path):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_in_good_order_and_the_same_command_goes_on(tmp_path, number, code):
-    with FakeWeb(pages=80, hosts=2, seed=6, latency_ms=30, max_seconds=120) as web:
+    with FakeWeb(pages=80, hosts=2, seed=6, latency_ms=30, max_seconds=300) as web:
         folder = tmp_path / "w"
-        words = ["crawl", web.start_url, "--dir", str(folder), *QUICK, "--json"]
-        process = subprocess.Popen(
-            [*GOSSAMER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        deadline = time.monotonic() + 30
-        while len(web.log().requests) < 10 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(number)
-        _, complaint = process.communicate(timeout=30)
-        assert process.returncode == code, complaint
-        assert "run the same command again" in complaint
+        stopping = signal_at(tmp_path, web.truth()["pages"][8], number)
+        words = ["crawl", web.start_url, "--dir", str(folder), *QUICK, *stopping, "--json"]
+        stopped = gossamer(*words)
+        assert stopped.returncode == code, stopped.stderr
+        assert "run the same command again" in stopped.stderr
         assert counts(folder)["leased"] == 0
         assert gossamer(*words).returncode == 0
         assert counts(folder)["pending"] == 0
 
 
 def test_a_workspace_in_use_is_refused(tmp_path):
-    with FakeWeb(pages=80, hosts=1, seed=6, latency_ms=200, max_seconds=120) as web:
+    with FakeWeb(pages=80, hosts=1, seed=6, max_seconds=300) as web:
         folder = tmp_path / "w"
-        words = ["crawl", web.start_url, "--dir", str(folder), *QUICK]
+        # So slow that it cannot be over before the others have looked.
+        words = ["crawl", web.start_url, "--dir", str(folder), *QUICK, "--delay", "10"]
         first = subprocess.Popen(
             [*GOSSAMER, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         try:
-            deadline = time.monotonic() + 30
-            while not web.log().requests and time.monotonic() < deadline:
+            while not web.log().requests:
+                assert first.poll() is None
                 time.sleep(0.05)
             second = gossamer(*words)
             assert second.returncode == 3
@@ -122,7 +118,7 @@ def test_a_workspace_in_use_is_refused(tmp_path):
             assert gossamer("status", "--dir", folder).returncode == 0
         finally:
             first.terminate()
-            first.wait(30)
+            first.wait(120)
 
 
 @pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://a b/", "http://[::1"])
