@@ -161,8 +161,9 @@ def test_the_catalog_is_opened_once_for_all_pages(tmp_path: Path):
     with FakeWeb(pages=60, hosts=1, seed=4) as web:
         asyncio.run(main(web))
     assert len(seen) > 50
-    assert len(set.union(*seen)) == 2, "the writer's and the reader's"
-    assert set.intersection(*seen), "the reader's stays though the writer may have ended"
+    # The writer may have ended before the first page is looked at; the reader's stays.
+    (reader, *_), together = set.intersection(*seen), set.union(*seen)
+    assert len(together - {reader}) <= 1, "beside the reader's there is only the writer's"
     assert open_files(tmp_path / "w") == set()
     shutil.copy(tmp_path / "w" / "catalog.db", tmp_path / "alone.db")
     with SqliteCatalog.open(tmp_path / "alone.db", CatalogSettings(), read_only=True) as catalog:
