@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from urllib.parse import urlencode
 
 import pytest
 from hub_rig import PATIENCE_SECONDS, Hub, Newsroom, path_of, say, until
@@ -235,6 +236,49 @@ def test_who_is_there_when_it_ends_is_cut_off(tmp_path):
         limits = Limits(max_body_bytes=1_000, head_seconds=60.0, request_seconds=60.0)
         asyncio.run(serve(PushListener(desk, "", limits), listening))
     # What was left open complains now, which fails the test.
+    gc.collect()
+
+
+def test_who_does_not_hear_its_answer_when_it_ends_is_cut_off(tmp_path):
+    """Its connection is being closed already, and would never be closed if that were waited for."""
+    import asyncio
+
+    from gossamer.news.push_desk import PushDesk
+    from gossamer.news.push_listener import PushListener
+    from gossamer.news.websub import listen
+
+    async def serve(listener: PushListener, listening: socket.socket, target: str) -> None:
+        stopped = asyncio.Event()
+        serving = asyncio.create_task(listener.serve(listening, stopped))
+        with socket.socket() as caller:
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+            await asyncio.to_thread(caller.connect, listening.getsockname()[:2])
+            await asyncio.to_thread(caller.sendall, f"GET {target} HTTP/1.1\r\n\r\n".encode())
+            caller.shutdown(socket.SHUT_WR)
+            while not any(writer.is_closing() for writer in listener._open.values()):  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.001)
+            (writer,) = listener._open.values()
+            assert writer.transport.get_write_buffer_size() > 0
+            stopped.set()
+            await asyncio.wait_for(serving, PATIENCE_SECONDS)
+        assert listener._open == {}
+
+    token = "x" * 43
+    with Newsroom(tmp_path) as room, listen("127.0.0.1:0") as listening:
+        # What is accepted here has a small buffer, too: the answer does not fit.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
+        desk = PushDesk(room.catalog.database, room.clock, 1_000.0)
+        room.add_feed("http://hub.example/")
+        (push,) = desk.due(1, frozenset())
+        assert desk.begin(push, token, "secret")
+        query = {
+            "hub.mode": "subscribe",
+            "hub.topic": push.topic,
+            "hub.challenge": "x" * 15_000,
+        }
+        limits = Limits(max_body_bytes=1_000, head_seconds=60.0, request_seconds=60.0)
+        target = f"/{token}?{urlencode(query)}"
+        asyncio.run(serve(PushListener(desk, "", limits), listening, target))
     gc.collect()
 
 

@@ -72,8 +72,10 @@ class PushListener:
         await stopped.wait()
         server.close()
         left = dict(self._open)
-        for task in left:
+        for task, writer in left.items():
             task.cancel()
+            # Who does not hear its answer must not keep us from ending.
+            writer.transport.abort()
         await asyncio.gather(*left, return_exceptions=True)
         for writer in left.values():
             # Whoever was cancelled before it began, or while it closed, has not.
@@ -250,7 +252,8 @@ async def _exactly(reader: asyncio.StreamReader, size: int) -> AsyncIterator[byt
 async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with contextlib.suppress(OSError):
-        await writer.wait_closed()
+        # All who wait for the end share one future: who is cancelled must not cancel it for others.
+        await asyncio.shield(writer.wait_closed())
 
 
 async def _linger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
