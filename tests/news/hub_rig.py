@@ -23,7 +23,7 @@ from gossamer.clock import ManualClock
 from gossamer.config.settings import Settings
 from gossamer.news.websub import serve
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0
 CALLBACK = "http://news.example/websub"
 
 

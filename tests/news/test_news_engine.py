@@ -327,7 +327,7 @@ def running(desk: Desk, *more: str) -> "subprocess.Popen[bytes]":
     )
 
 
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
@@ -350,7 +350,7 @@ def test_the_running_engine_notices_new_feeds_and_stops_cleanly(desk: Desk, pape
         desk.subscribe(paper.url("/two"), source="Later")
         until(lambda: paper.asked("/b") == 1)
         engine.send_signal(signal.SIGTERM)
-        assert engine.wait(20) == 143
+        assert engine.wait(120) == 143
     finally:
         if engine.poll() is None:
             os.killpg(engine.pid, signal.SIGKILL)
