@@ -45,8 +45,9 @@ class TestMisbehaviour:
         return [ended[story_id] for story_id in stories]
 
     def test_a_page_that_hangs_is_given_up_after_two_tries(self, newsroom):
-        (hung,) = self.run(newsroom, b"HANG", extractors=2, extract_seconds=1.0)
-        assert hung == (2, 2, "the extraction took longer than 1 s; it was tried 2 times")
+        # Long enough for the ordinary pages on a busy machine, of which the first loads a lot.
+        (hung,) = self.run(newsroom, b"HANG", extractors=2, extract_seconds=4.0)
+        assert hung == (2, 2, "the extraction took longer than 4 s; it was tried 2 times")
 
     def test_a_page_that_kills_its_process_is_given_up_after_two_tries(self, newsroom):
         killer, leaver = self.run(newsroom, b"DIE", b"EXIT", extractors=1)

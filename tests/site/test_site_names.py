@@ -69,7 +69,7 @@ def test_a_site_that_moves_to_another_address_is_found_there():
         if number == 10 and asked.address == "127.0.0.2":
             here[0] = "127.0.0.3"
             threading.Thread(target=close_old).start()
-            moved.wait(10)
+            assert moved.wait(60)
         links = page(f"/{number + 1}", text="word " * number) if number < 20 else page()
         # No connection outlives its answer, so each request needs an address.
         return Reply(links.encode(), headers={"Connection": "close"})
