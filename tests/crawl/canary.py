@@ -12,7 +12,7 @@ import struct
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from html import escape
 from pathlib import Path
 
@@ -30,7 +30,8 @@ WELCOME = {SITE, PUBLIC, PINNED, *ROBOTS_HOSTS}
 DNS = ("127.0.0.1", 5353)
 STATUSES = (301, 302, 303, 307, 308)
 SCHEMES = ("file:///etc/passwd", "ftp://10.0.0.1/", "gopher://10.0.0.1:70/_x", "data:text/html,x")
-# Names, and the answers to one question after the other; the last one stays.
+# Names, and the answers to one question after the other; the last one stays. A name at a welcome
+# address changes only after one of its pages was served, however long that takes.
 NAMES: dict[str, list[tuple[str, ...]]] = {
     "private.test": [("10.1.1.1",)],
     "metadata.test": [(METADATA,)],
@@ -162,6 +163,8 @@ class Canary:
 
     def __init__(self) -> None:
         self.connections: Counter[str] = Counter()
+        self.served: set[str] = set()
+        """Hosts of which a page was served."""
         self._site = Site()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -179,6 +182,8 @@ class Canary:
                 kind = "text/plain" if "robots" in lines[0] else "text/html"
                 start = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}; charset=utf-8\r\n{extra}"
                 writer.write(f"{start}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body)
+                if kind == "text/html":
+                    self.served.add(host.partition(":")[0])
                 if "close" in extra:
                     break
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -190,8 +195,10 @@ class Canary:
 class Dns(asyncio.DatagramProtocol):
     """Answers as the table says, with a time to live of 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, served: Container[str]) -> None:
         self.questions: Counter[str] = Counter()
+        self._served = served
+        self._turns: Counter[str] = Counter()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -207,9 +214,8 @@ class Dns(asyncio.DatagramProtocol):
         records = b""
         count = 0
         if kind == (28 if six else 1):
-            turn = min(self.questions[name], len(answers) - 1)
             self.questions[name] += 1
-            for address in answers[turn]:
+            for address in answers[self._turn(name, answers)]:
                 family = socket.AF_INET6 if six else socket.AF_INET
                 packed = socket.inet_pton(family, address)
                 records += b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, 0, len(packed)) + packed
@@ -217,6 +223,14 @@ class Dns(asyncio.DatagramProtocol):
         code = 0 if name in NAMES else 3
         header = data[:2] + struct.pack("!HHHHH", 0x8580 | code, 1, count, 0, 0)
         self._transport.sendto(header + data[12 : position + 5] + records, addr)  # type: ignore[attr-defined]  # a datagram transport in all but name
+
+    def _turn(self, name: str, answers: list[tuple[str, ...]]) -> int:
+        """Return which of its answers a name has this time."""
+        turn = self._turns[name]
+        is_done_with = name in self._served or not WELCOME.issuperset(answers[turn])
+        if self.questions[name] > 1 and is_done_with:
+            turn = self._turns[name] = min(turn + 1, len(answers) - 1)
+        return turn
 
 
 def make_everything_local() -> None:
@@ -256,7 +270,8 @@ async def crawl(workspace: Path, flags: list[str]) -> "subprocess.CompletedProce
 
 
 async def main(workspace: Path, flags: list[str]) -> None:
-    canary, dns = Canary(), Dns()
+    canary = Canary()
+    dns = Dns(canary.served)
     loop = asyncio.get_running_loop()
     await loop.create_datagram_endpoint(lambda: dns, local_addr=DNS)
     for port in PORTS:
