@@ -60,7 +60,7 @@ def open_browser(profile: Path) -> Iterator["Browser"]:
     finally:
         os.close(to_send)  # It ends when nobody tells it what to do any more.
         try:
-            process.wait(10)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -89,7 +89,7 @@ class Browser:
             message["sessionId"] = session
         os.write(self._to_send, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self.receive(60)
+            answer = self.receive(120)
             if answer.get("id") == self._number:
                 if "error" in answer:
                     raise AssertionError(f"{method}: {answer['error']}")
@@ -135,7 +135,7 @@ class Tab:
         failure = self.call("Page.navigate", url=url).get("errorText")
         assert not failure, f"{url}: {failure}"
         while not self._of("Page.loadEventFired"):
-            self._browser.events.append(self._browser.receive(60))
+            self._browser.events.append(self._browser.receive(120))
 
     def close(self) -> None:
         self._browser.call("Target.closeTarget", {"targetId": self._target})
@@ -149,7 +149,7 @@ class Tab:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def wait_for(self, expression: str, timeout: float = 30) -> None:
+    def wait_for(self, expression: str, timeout: float = 120) -> None:
         """Wait until an expression is true in the page."""
         until = time.monotonic() + timeout
         while not self.run(f"Boolean({expression})"):
