@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from bisect import bisect_right
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from gossamer.config.catalog import CatalogSettings
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.log import Log
 from gossamer.fakeweb.process import FakeWeb
+from gossamer.outcomes import Outcome
 
 CONCURRENCY = 16
 GAP = 0.02
@@ -59,19 +62,32 @@ def test_a_hundred_kills_lose_nothing_and_stay_polite(tmp_path: Path):
     assert judge.disallowed_requests(log, truth) == []
     assert judge.pages_before_robots(log) == []
     assert max(seconds_to_first_fetch(log, killer.restarts, killer.kills)) <= FIRST_FETCH_SECONDS
-    assert_catalog_agrees(workspace, log)
+    assert_catalog_agrees(workspace, log, killer.kills)
     assert_archive_is_whole(workspace)
 
 
-def assert_catalog_agrees(workspace: Path, log: Log) -> None:
+def kills_over(url: str, log: Log, kills: list[tuple[float, float]]) -> int:
+    """Return how many requests for a URL were followed by a kill before the next one."""
+    times = [request.start_ns / 1e9 for request in log.requests if request.url == url]
+    return sum(
+        any(start < after and before < end for before, after in kills)
+        for start, end in pairwise([*times, inf])
+    )
+
+
+def assert_catalog_agrees(workspace: Path, log: Log, kills: list[tuple[float, float]]) -> None:
     """The catalog's account is consistent and knows every page that the server gave out."""
     with SqliteCatalog.open(workspace / "catalog.db", CatalogSettings(), read_only=True) as catalog:
         assert catalog.check() == []
         counts = catalog.counts()
-        done = {row.url for row in catalog.rows() if row.fetch is not None}
+        rows = list(catalog.rows())
+    done = {row.url for row in rows if row.fetch is not None}
+    set_aside = {row.url for row in rows if row.outcome is Outcome.PARSE_BUDGET}
     assert counts.pending == 0
     assert counts.leased == 0
-    assert set(pages_in(log)) <= done
+    # Chance may kill two workers over one page, which is then set aside as if it were to blame.
+    assert all(kills_over(url, log, kills) >= 2 for url in set_aside)
+    assert set(pages_in(log)) <= done | set_aside
 
 
 def assert_archive_is_whole(workspace: Path) -> None:
