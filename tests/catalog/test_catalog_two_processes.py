@@ -112,6 +112,15 @@ class Actor:
             assert self.process.poll() is None, self.process.communicate()[1]
             time.sleep(0.005)
 
+    def await_said(self, *keywords):
+        """Wait until it has said something of each kind in this life."""
+        while True:
+            lines = [line.split() for line in self.log.read_text().splitlines(keepends=True)[:-1]]
+            if set(keywords) <= {line[0] for line in lines if len(line) > 1}:
+                return
+            assert self.process.poll() is None, self.process.communicate()[1]
+            time.sleep(0.005)
+
     def kill(self):
         """Kill it and return what it said; nothing else may have ended it."""
         assert self.process.poll() is None, self.process.communicate()[1]
@@ -171,6 +180,8 @@ def test_two_writers_that_are_killed_at_random_lose_and_double_nothing(tmp_path)
         for victim in victims:
             victim.start()
             victim.await_ready()
+    url_server.await_said("leased")
+    store_server.await_said("urls", "done")
     for actor in (url_server, store_server):
         witness.hear(actor.kill())
     print(witness.said)
