@@ -42,7 +42,7 @@ def command(web: FakeWeb, workspace: Path, *flags: str) -> list[str]:
     ]
 
 
-def crawl(web: FakeWeb, workspace: Path, *flags: str, timeout: float = 300.0) -> str:
+def crawl(web: FakeWeb, workspace: Path, *flags: str, timeout: float = 540.0) -> str:
     """Run a crawl to its end; fail unless it says that it is finished."""
     result = subprocess.run(
         command(web, workspace, *flags),
