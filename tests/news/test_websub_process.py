@@ -106,11 +106,12 @@ def test_an_endless_answer_of_a_hub_is_cut(room, hub):
 
 
 def test_the_process_starts_listens_and_ends(room, hub):
-    feed_id = room.add_feed(hub.url)
     handle = start(room.directory, room.settings, room.clock)
     try:
         assert handle.running()
+        # First the way back: the hub may be asked, and ask back, as soon as there is a feed.
         hub.listener = (handle.host, handle.port)
+        feed_id = room.add_feed(hub.url)
         until(lambda: bool(hub.confirmed), "the hub asked back")
         assert hub.confirmed[0].status == 200
         # The clock of the test is years ahead: the process was told by how much.
