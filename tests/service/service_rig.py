@@ -129,6 +129,14 @@ class Daemon:
     def data(self) -> Path:
         return self.folder / "data"
 
+    def await_busy(self) -> None:
+        """Wait until it carries out something that lasts until `wake`."""
+        wait_for((self.data / "busy").exists, "an operation to begin")
+
+    def wake(self) -> None:
+        """Let what the daemon is busy with come to its end."""
+        (self.data / "wake").touch()
+
     def wait(self, timeout: float = PATIENCE_SECONDS) -> int:
         assert self.process is not None
         return self.process.wait(timeout)
