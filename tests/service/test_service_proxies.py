@@ -331,8 +331,9 @@ def test_requests_through_proxies_keep_the_delay_of_their_host(
         site.crawl()
     starts = sorted(each.at for each in paper.log)
     assert len(starts) == 6
-    # The server notes a request a moment after it was sent: one may be late, the next in time.
-    assert starts[-1] - starts[1] > 0.7
+    # The server notes a request after it was sent, and before the next may be: so one of four
+    # gaps may seem as short as can be, but not two.
+    assert starts[-1] - starts[1] > 0.59
     site.close()
 
 
