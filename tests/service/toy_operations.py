@@ -194,7 +194,6 @@ def open_batches(settings: ServiceSettings) -> RunBatch:
             raise SystemExit("told to die")
         if batch.id == 777:
             be_busy(settings.data_dir)
-        time.sleep(batch.max_execution_time)
         items = [
             msgspec.structs.replace(item, url_content_response=_content("", item.url_id))
             for item in batch.items
