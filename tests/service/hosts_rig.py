@@ -16,20 +16,24 @@ TOGETHER = {
 }
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports that nobody has."""
+@contextmanager
+def held_ports(count: int) -> Iterator[list[int]]:
+    """Give ports that nobody else gets, also while who listens on one is started anew.
+
+    They are bound here, and not listened on: whoever may share an address may still do that.
+    """
     with ExitStack() as closing:
         sockets = [closing.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        yield [each.getsockname()[1] for each in sockets]
 
 
 class Hosts:
     """Daemons with the same list of hosts, and a client of all of them."""
 
-    def __init__(self, folder: Path, count: int, **changes: dict[str, str]) -> None:
-        ports = free_ports(count)
+    def __init__(self, folder: Path, ports: list[int], **changes: dict[str, str]) -> None:
         self.names = [f"127.0.0.1:{port}" for port in ports]
         self._folder = folder
         self.services = [
@@ -46,7 +50,7 @@ class Hosts:
                     **changes,
                 },
             )
-            for number in range(count)
+            for number in range(len(ports))
         ]
         self._config = write_ini(folder / "all.ini", {"Client": {"hosts": ",".join(self.names)}})
 
@@ -80,8 +84,8 @@ def item_of_all(answer: Any) -> Any:
 @contextmanager
 def together(folder: Path, count: int = 3, **changes: dict[str, str]) -> Iterator[Hosts]:
     """Give running hosts."""
-    hosts = Hosts(folder, count, **changes)
     with ExitStack() as closing:
+        hosts = Hosts(folder, closing.enter_context(held_ports(count)), **changes)
         for service in hosts.services:
             closing.enter_context(service)
         yield hosts

@@ -19,7 +19,8 @@ from gossamer.service.envelope import AdminRequest
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 EXAMPLES = HERE.parent.parent / "examples" / "service"
-START_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
+"""How long is waited for what must happen, however busy the machine is."""
 
 TOY = {
     "Application": {
@@ -39,7 +40,7 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(HERE)}
 
 
-def program(name: str, *words: object, cwd: Path, timeout: float = 60.0):
+def program(name: str, *words: object, cwd: Path, timeout: float = PATIENCE_SECONDS):
     """Run one of the installed programs to its end."""
     return subprocess.run(
         [str(BIN / name), *map(str, words)],
@@ -128,7 +129,15 @@ class Daemon:
     def data(self) -> Path:
         return self.folder / "data"
 
-    def wait(self, timeout: float = 60.0) -> int:
+    def await_busy(self) -> None:
+        """Wait until it carries out something that lasts until `wake`."""
+        wait_for((self.data / "busy").exists, "an operation to begin")
+
+    def wake(self) -> None:
+        """Let what the daemon is busy with come to its end."""
+        (self.data / "wake").touch()
+
+    def wait(self, timeout: float = PATIENCE_SECONDS) -> int:
         assert self.process is not None
         return self.process.wait(timeout)
 
@@ -165,7 +174,7 @@ class Daemon:
         """Like ask, but without a process for it."""
         assert self.admin is not None
         request = AdminRequest(command, classes, fields or [])
-        answer = ask(self.admin, request, timeout_seconds=60)
+        answer = ask(self.admin, request, timeout_seconds=PATIENCE_SECONDS)
         return {
             thing["className"]: thing["fields"] | {"error code": error}
             for thing, error in answer.pairs
@@ -186,7 +195,7 @@ def item_of(answer: Any) -> Any:
     return item["itemObject"]
 
 
-def wait_for(condition, what: str, seconds: float = START_SECONDS) -> None:
+def wait_for(condition, what: str, seconds: float = PATIENCE_SECONDS) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what}"

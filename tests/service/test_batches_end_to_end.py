@@ -182,7 +182,7 @@ def test_a_batch_keeps_to_its_time(crawler: Crawler, drops: bool) -> None:
     done = crawler.crawl(
         crawler.item(site, "/"),
         max_iterations=2,
-        max_execution_time=5,
+        max_execution_time=10,
         remove_unprocessed_items=drops,
     )
     assert done.error_mask >> ErrorBit.MAX_EXECUTION_TIME & 1

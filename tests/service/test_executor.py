@@ -1,8 +1,10 @@
 """Executors: the same tasks, in this process and in others."""
 
+import fcntl
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from gossamer.errors import InputError, ServiceError
 from gossamer.service.applications import APPLICATIONS, Output
+from gossamer.service.catalog_operations import open_operations
 from gossamer.service.executor import ENDED, Executor, InProcess, LocalProcesses, TaskState
 from gossamer.service.settings import ApplicationSettings, ServiceSettings
 
@@ -36,18 +39,18 @@ def executor(request: pytest.FixtureRequest, settings: ServiceSettings) -> Itera
 
 @pytest.mark.req("S3.10", "S3.16")
 def test_a_task_gives_the_same_wherever_it_runs(executor: Executor) -> None:
-    made = executor.submit("db", SITE_NEW, 60)
+    made = executor.submit("db", SITE_NEW, 300)
     executor.wait([made])
     assert executor.state(made) is TaskState.FINISHED
     assert msgspec.json.decode(executor.take(made).body)["errorCode"] == 0
-    asked = [executor.submit("db", STATUS, 60) for _ in range(3)]
+    asked = [executor.submit("db", STATUS, 300) for _ in range(3)]
     executor.wait(asked)
     answers = [msgspec.json.decode(executor.take(number).body) for number in asked]
     assert [answer["id"] for answer in answers] == ["0"] * 3
 
 
 def test_a_task_that_cannot_be_done_says_why(executor: Executor) -> None:
-    number = executor.submit("db", b"{", 60)
+    number = executor.submit("db", b"{", 300)
     executor.wait([number])
     assert executor.state(number) is TaskState.CRASHED
     with pytest.raises(ServiceError, match="not JSON"):
@@ -55,7 +58,7 @@ def test_a_task_that_cannot_be_done_says_why(executor: Executor) -> None:
 
 
 def test_a_task_is_taken_once(executor: Executor) -> None:
-    number = executor.submit("db", STATUS, 60)
+    number = executor.submit("db", STATUS, 300)
     executor.wait([number])
     executor.take(number)
     assert executor.state(number) is TaskState.NOT_FOUND
@@ -77,19 +80,30 @@ def test_an_error_of_another_kind_is_not_hidden() -> None:
     assert executor.state(executor.submit("refuses", b"", 1)) is TaskState.CRASHED
 
 
+@contextmanager
+def endless(settings: ServiceSettings) -> Iterator[bytes]:
+    """Give the input of a task that cannot end in this block: it waits for its turn to write."""
+    open_operations(settings).close()
+    with (settings.data_dir / "catalog.db-turn").open("rb+") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield SITE_NEW
+
+
 def test_some_run_and_others_wait(settings: ServiceSettings) -> None:
     executor = LocalProcesses(settings, 1)
-    first, second = (executor.submit("db", STATUS, 60) for _ in range(2))
-    assert executor.state(first) is TaskState.IN_PROGRESS
-    assert executor.state(second) is TaskState.NEW
+    with endless(settings) as body:
+        first, second = (executor.submit("db", body, 300) for _ in range(2))
+        assert executor.state(first) is TaskState.IN_PROGRESS
+        assert executor.state(second) is TaskState.NEW
     executor.wait([first, second])
     assert executor.state(second) is TaskState.FINISHED
 
 
 def test_a_task_ends_with_its_time(settings: ServiceSettings) -> None:
     executor = LocalProcesses(settings, 1)
-    number = executor.submit("db", STATUS, 0.0)
-    executor.wait([number])
+    with endless(settings) as body:
+        number = executor.submit("db", body, 0.0)
+        executor.wait([number])
     assert executor.state(number) is TaskState.TERMINATED_BY_TTL
     with pytest.raises(ServiceError, match="longer than 0 s"):
         executor.take(number)
@@ -97,11 +111,12 @@ def test_a_task_ends_with_its_time(settings: ServiceSettings) -> None:
 
 def test_a_process_that_is_killed_is_a_crash(settings: ServiceSettings) -> None:
     executor = LocalProcesses(settings, 1)
-    number = executor.submit("db", STATUS, 60)
-    process = executor.process_of(number)
-    assert process is not None
-    os.kill(process, signal.SIGKILL)
-    executor.wait([number])
+    with endless(settings) as body:
+        number = executor.submit("db", body, 300)
+        process = executor.process_of(number)
+        assert process is not None
+        os.kill(process, signal.SIGKILL)
+        executor.wait([number])
     assert executor.state(number) is TaskState.CRASHED
     with pytest.raises(ServiceError, match="-9"):
         executor.take(number)
@@ -109,10 +124,11 @@ def test_a_process_that_is_killed_is_a_crash(settings: ServiceSettings) -> None:
 
 def test_closing_terminates_what_runs_and_what_waits(settings: ServiceSettings) -> None:
     executor = LocalProcesses(settings, 1)
-    numbers = [executor.submit("db", STATUS, 60) for _ in range(3)]
-    process = executor.process_of(numbers[0])
-    assert process is not None
-    executor.close()
+    with endless(settings) as body:
+        numbers = [executor.submit("db", body, 300) for _ in range(3)]
+        process = executor.process_of(numbers[0])
+        assert process is not None
+        executor.close()
     assert {executor.state(number) for number in numbers} == {TaskState.TERMINATED}
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)

@@ -39,6 +39,12 @@ def test_each_limit_counts_for_itself(after: Reading, words: str) -> None:
     assert bool(found) == bool(words)
 
 
+def test_a_count_that_goes_back_is_not_more_than_all_of_the_time() -> None:
+    everything = GuardSettings(max_cpu_percent=100, max_io_wait_percent=100)
+    assert trouble(CALM, Reading(1_100, 895, 5, 1 << 30), everything) == ""
+    assert trouble(CALM, Reading(1_100, 1_050, 160, 1 << 30), everything) == ""
+
+
 def test_without_a_difference_only_memory_counts() -> None:
     assert trouble(Reading(), Reading(), SETTINGS) == ""
     assert trouble(CALM, CALM, SETTINGS) == ""

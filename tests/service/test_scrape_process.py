@@ -1,14 +1,19 @@
 """Scraping in a process of its own: what a page can do to it, and what comes of that."""
 
+import array
+import fcntl
 import os
 import resource
 import signal
+import socket
+import termios
 import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
 
 from processing_rig import PAGE
+from service_rig import PATIENCE_SECONDS
 
 from gossamer.parse.scraper_records import Scraped
 from gossamer.service.scrape_process import Failed, Page, ScrapeProcess, scraped
@@ -19,7 +24,7 @@ def page(body: bytes = PAGE, **properties: str) -> Page:
 
 
 def test_a_page_is_scraped_as_it_would_be_here() -> None:
-    with ScrapeProcess() as process:
+    with ScrapeProcess(kill_seconds=PATIENCE_SECONDS) as process:
         assert process.process_id is None, "it is started when there is work"
         result = process.scrape(page())
         assert isinstance(result, Scraped)
@@ -37,12 +42,12 @@ def test_many_open_files_do_not_hinder_it() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(4_096, most), most))
         while stack.enter_context(Path(os.devnull).open()).fileno() < 1_100:
             pass
-        with ScrapeProcess() as process:
+        with ScrapeProcess(kill_seconds=PATIENCE_SECONDS) as process:
             assert isinstance(process.scrape(page()), Scraped)
 
 
 def test_a_process_that_takes_too_long_is_ended_and_replaced() -> None:
-    with ScrapeProcess() as process:
+    with ScrapeProcess(kill_seconds=PATIENCE_SECONDS) as process:
         process.scrape(page(b"<p>short"))
         stopped = process.process_id
         assert stopped is not None
@@ -57,12 +62,13 @@ def test_a_process_that_takes_too_long_is_ended_and_replaced() -> None:
 
 
 def test_a_process_that_dies_costs_one_page() -> None:
-    with ScrapeProcess() as process:
+    with ScrapeProcess(kill_seconds=PATIENCE_SECONDS) as process:
         process.scrape(page(b"<p>short"))
         doomed = process.process_id
         assert doomed is not None
         os.kill(doomed, signal.SIGSTOP)
-        killer = threading.Timer(0.2, os.kill, (doomed, signal.SIGKILL))
+        assert process._launched is not None
+        killer = threading.Thread(target=_kill_with_work, args=(doomed, process._launched.end))
         killer.start()
         result = process.scrape(page())
         killer.join()
@@ -72,15 +78,24 @@ def test_a_process_that_dies_costs_one_page() -> None:
 
 
 def test_nothing_is_left_of_it_at_the_end() -> None:
-    with ScrapeProcess() as process:
+    with ScrapeProcess(kill_seconds=PATIENCE_SECONDS) as process:
         process.scrape(page())
         number = process.process_id
     assert number is not None
     assert not _lives(number)
 
 
+def _kill_with_work(doomed: int, end: socket.socket) -> None:
+    """Kill a process when it has been sent something that it has not read."""
+    unread = array.array("i", [0])
+    while not unread[0]:
+        time.sleep(0.01)
+        fcntl.ioctl(end, termios.TIOCOUTQ, unread)
+    os.kill(doomed, signal.SIGKILL)
+
+
 def _lives(number: int) -> bool:
-    for _ in range(100):
+    for _ in range(1_000):
         try:
             os.kill(number, 0)
         except ProcessLookupError:

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from service_rig import Daemon, item_of, program
+from service_rig import Daemon, item_of, program, wait_for
 
 import gossamer
 
@@ -102,19 +102,17 @@ def test_a_period_is_changed_while_it_runs(tmp_path):
         words = ("--classes", "BatchTasksManager")
         assert daemon.ask("STAT")["BatchTasksManager"]["batches_crawl_total"] == 0
         daemon.ask("SET", "--fields", "CRAWLING_PERIOD:0.05", *words)
-        from service_rig import wait_for
 
         def total() -> int:
             return daemon.ask("STAT", *words)["BatchTasksManager"]["batches_crawl_total"]
 
         wait_for(lambda: total() > 1, "runs")
         daemon.ask("SUSPEND", "--fields", "1", *words)
-        first = total()
-        assert total() <= first + 1
-        runs = total()
-        assert total() == runs
+        # One may be under way; no other begins, however long it takes to ask for it.
+        most = total() + 1
+        assert [total() <= most for _ in range(3)] == [True] * 3
         daemon.ask("SUSPEND", "--fields", "0", *words)
-        wait_for(lambda: total() > runs, "runs after the suspension")
+        wait_for(lambda: total() > most, "runs after the suspension")
 
 
 @pytest.mark.parametrize(

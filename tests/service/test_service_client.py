@@ -233,7 +233,8 @@ def test_three_nodes_answer_as_one_or_each(tmp_path):
         assert [len(item["itemObject"]) for item in each["itemsList"]] == [2, 2, 2]
 
         assert c.terminate() == 0
-        gone = ask("SITE_STATUS", '{"id": "1"}', "--dcc_timeout", "1", code=1)
+        # The time that the others have, too.
+        gone = ask("SITE_STATUS", '{"id": "1"}', "--dcc_timeout", "10", code=1)
         (item,) = gone["itemsList"]
         assert item["errorCode"] == "0;0;2"
         assert item["itemObject"]["errors"] == 10

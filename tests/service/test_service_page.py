@@ -3,11 +3,11 @@
 import os
 import re
 import shutil
-import socket
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+from hosts_rig import held_ports
 from service_rig import BIN, EXAMPLES, program, wait_for
 
 from gossamer.fakeweb.process import FakeWeb
@@ -17,14 +17,6 @@ PAGE = EXAMPLES.parent.parent / "docs" / "how-to" / "service.md"
 
 def blocks(text: str) -> list[str]:
     return re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def free_ports(count: int) -> list[int]:
-    ends = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [end.getsockname()[1] for end in ends]
-    for end in ends:
-        end.close()
-    return ports
 
 
 def prepared(block: str, web: FakeWeb, ports: list[int]) -> str:
@@ -41,10 +33,9 @@ def test_the_commands_of_the_page_work(tmp_path):
     shown = blocks(PAGE.read_text(encoding="utf-8"))
     assert len(shown) >= 6
     shutil.copytree(EXAMPLES, tmp_path / "examples" / "service")
-    ports = free_ports(2)
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
     log = tmp_path / "dc-daemon.log"
-    with FakeWeb(pages=20, hosts=1, seed=3, max_seconds=240) as web:
+    with FakeWeb(pages=20, hosts=1, seed=3, max_seconds=600) as web, held_ports(2) as ports:
         try:
             for block in shown:
                 done = subprocess.run(
@@ -53,7 +44,7 @@ def test_the_commands_of_the_page_work(tmp_path):
                     env=environment,
                     capture_output=True,
                     text=True,
-                    timeout=120,
+                    timeout=300,
                     check=False,
                 )
                 assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"

@@ -1,15 +1,17 @@
 """Other hosts: how busy they are, who is chosen, and calls to them."""
 
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hosts_rig import free_ports
+from hosts_rig import held_ports
 from hypothesis import given
 from hypothesis import strategies as st
 from service_rig import Daemon, write_ini
 
+from gossamer.clock import ManualClock
 from gossamer.errors import ConfigError
 from gossamer.objects.enumerations import Operation
 from gossamer.objects.hosts import HostClaim, HostClaimAnswer, HostDone, HostLoad, HostTask
@@ -140,12 +142,15 @@ def test_nobody_at_a_port_is_noticed_at_once_and_not_asked_again_soon(tmp_path: 
         folder=tmp_path,
         peers=PeerSettings(hosts=("127.0.0.1:1", "127.0.0.1:2"), own_host="127.0.0.1:1"),
     )
-    peers = Peers(settings)
+    clock = ManualClock()
+    peers = Peers(settings, clock)
     heard = peers.ask("127.0.0.1:2", Operation.HOST_CLAIM, HostClaim())
     assert heard.is_down
     assert "refused" in heard.error
     again = peers.ask("127.0.0.1:2", Operation.HOST_CLAIM, HostClaim())
     assert again == Heard(error="127.0.0.1:2 is down", is_down=True)
+    clock.advance(60.0)
+    assert "refused" in peers.ask("127.0.0.1:2", Operation.HOST_CLAIM, HostClaim()).error
 
 
 def test_hosts_with_keys_hear_each_other_and_nobody_else(tmp_path: Path) -> None:
@@ -153,22 +158,26 @@ def test_hosts_with_keys_hear_each_other_and_nobody_else(tmp_path: Path) -> None
     public, secret = make_keys(tmp_path / "keys", "peer")
     (tmp_path / "clients").mkdir()
     shutil.copy(public, tmp_path / "clients")
-    (port,) = free_ports(1)
-    names = (f"127.0.0.1:{port}", "127.0.0.1:1")
-    with Daemon(
-        tmp_path / "host",
-        Application={
-            "operations": "gossamer.service.catalog_operations:open_operations",
-            "periodics": "",
-            "batches": "",
-        },
-        Server={
-            "client_port": str(port),
-            "curve_secret_key_file": "../keys/server.key_secret",
-            "curve_clients_dir": "../clients",
-        },
-        Peers={"hosts": ", ".join(names), "self": names[0]},
-    ):
+    application = {
+        "operations": "gossamer.service.catalog_operations:open_operations",
+        "periodics": "",
+        "batches": "",
+    }
+    server = {
+        "curve_secret_key_file": "../keys/server.key_secret",
+        "curve_clients_dir": "../clients",
+    }
+    with ExitStack() as closing:
+        (port,) = closing.enter_context(held_ports(1))
+        names = (f"127.0.0.1:{port}", "127.0.0.1:1")
+        closing.enter_context(
+            Daemon(
+                tmp_path / "host",
+                Application=application,
+                Server={"client_port": str(port), **server},
+                Peers={"hosts": ", ".join(names), "self": names[0]},
+            )
+        )
         own = PeerSettings(
             hosts=names,
             own_host=names[1],

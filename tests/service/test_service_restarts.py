@@ -62,9 +62,9 @@ def test_a_site_keeps_its_delay_when_processes_are_killed_after_its_first_reques
     with FakeWeb(pages=20, hosts=1) as web, Killed(tmp_path / "d") as service:
         site = {"urls": list(web.truth()["pages"])[:3], "requestDelay": DELAY_MS}
         assert service.tell("SITE_NEW", site)["errorCode"] == 0
-        wait_for(lambda: len(web.log().requests) == 1, "the first request")
+        wait_for(lambda: len(web.log().requests) >= 1, "the first request")
         kill(service)
-        wait_for(lambda: len(web.log().requests) == 3, "two more requests")
+        wait_for(lambda: len(web.log().requests) >= 3, "two more requests")
         service.kill(whole=True)
         assert judge.gap_violations(web.log(), DELAY_MS / 1_000) == []
         assert judge.max_concurrency(web.log()) == 1
@@ -123,7 +123,7 @@ def test_workers_end_with_their_engine_even_if_they_hear_nothing(tmp_path: Path)
     with FakeWeb(pages=20, hosts=1) as web, Killed(tmp_path / "d") as service:
         site = {"urls": list(web.truth()["pages"])[:3], "requestDelay": DELAY_MS}
         assert service.tell("SITE_NEW", site)["errorCode"] == 0
-        wait_for(lambda: len(web.log().requests) == 1, "the first request")
+        wait_for(lambda: len(web.log().requests) >= 1, "the first request")
         engine = engine_of(service)
         workers = workers_of(engine)
         assert workers

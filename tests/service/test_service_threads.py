@@ -1,13 +1,13 @@
 """What all threads have in common, and the manager of periodic processes under a manual clock."""
 
 import ast
-import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from hosts_rig import held_ports
 from service_rig import wait_for
 from toy_operations import open_operations as toy
 
@@ -158,14 +158,13 @@ class FragileAdmin(admin_interface.AdminInterfaceServer):
 
 def test_the_port_for_administrators_survives_the_death_of_its_thread(tmp_path):
     """It is bound again, the others register again, and its keepers count on."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    settings = ServiceSettings(
-        server=ServerSettings(poll_timeout_ms=5, admin_port=port), folder=tmp_path
-    )
-    settings.data_dir.mkdir()
-    clock = SystemClock()
-    with nursery(clock, settings) as parent:
+    with ExitStack() as closing:
+        (port,) = closing.enter_context(held_ports(1))
+        settings = ServiceSettings(
+            server=ServerSettings(poll_timeout_ms=5, admin_port=port), folder=tmp_path
+        )
+        settings.data_dir.mkdir()
+        parent = closing.enter_context(nursery(SystemClock(), settings))
         parent.start(ADMIN, lambda place: FragileAdmin(place, "test", None))
         parent.start("URLManager", lambda place: managers.URLManager("URLManager", place, toy))
 

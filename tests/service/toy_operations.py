@@ -29,6 +29,7 @@ class ToyOperations:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
         self._base = sqlite3.connect(folder / "toy.db", timeout=30, isolation_level=None)
         self._base.execute(
             "CREATE TABLE IF NOT EXISTS things (kind, key, value, PRIMARY KEY (kind, key))"
@@ -92,6 +93,8 @@ class ToyOperations:
     def _site_status(self, status: SiteStatus) -> Site:
         if status.id.startswith("sleep"):
             time.sleep(float(status.id.removeprefix("sleep").replace("_", ".")))
+        if status.id == "busy":
+            be_busy(self._folder)
         if status.id == "die":
             raise SystemExit("told to die")
         if status.id == "bug":
@@ -143,6 +146,13 @@ class ToyOperations:
         return [decode_object(struct, value) for (value,) in rows]
 
 
+def be_busy(folder: Path) -> None:
+    """Say so by the file `busy`, and go on until the test makes the file `wake`."""
+    (folder / "busy").touch()
+    while not (folder / "wake").exists():
+        time.sleep(0.01)
+
+
 def open_operations(settings: ServiceSettings) -> ToyOperations:
     return ToyOperations(settings.data_dir)
 
@@ -178,11 +188,12 @@ def open_periodics(settings: ServiceSettings, operations: Operations) -> list[Pe
     ]
 
 
-def open_batches(_settings: ServiceSettings) -> RunBatch:
+def open_batches(settings: ServiceSettings) -> RunBatch:
     def run(batch: Batch) -> Batch:
         if batch.id == 666:
             raise SystemExit("told to die")
-        time.sleep(batch.max_execution_time)
+        if batch.id == 777:
+            be_busy(settings.data_dir)
         items = [
             msgspec.structs.replace(item, url_content_response=_content("", item.url_id))
             for item in batch.items

@@ -87,12 +87,21 @@ def trouble(before: Reading, after: Reading, settings: GuardSettings) -> str:
 
 
 def shares(before: Reading, after: Reading) -> tuple[float, float]:
-    """Return which percentage of the time processors were busy, and waited for disks."""
+    """Return which percentage of the time processors were busy, and waited for disks.
+
+    The kernel's count of the time that is spent waiting for disks may go back a little (proc(5)):
+    whoever allows 100 % must not hear of more.
+    """
     ticks = after.ticks - before.ticks
     if ticks <= 0:
         return 0.0, 0.0
     waiting = 100.0 * (after.io_ticks - before.io_ticks) / ticks
-    return 100.0 - 100.0 * (after.idle_ticks - before.idle_ticks) / ticks, waiting
+    busy = 100.0 - 100.0 * (after.idle_ticks - before.idle_ticks) / ticks
+    return _percentage(busy), _percentage(waiting)
+
+
+def _percentage(share: float) -> float:
+    return min(max(share, 0.0), 100.0)
 
 
 def machine_reading(proc: Path = _PROC) -> Reading:

@@ -143,15 +143,11 @@ class LoadMeter:
         return HostLoad(
             batches=batches,
             max_batches=max_batches,
-            cpu_percent=_percent(busy),
-            io_wait_percent=_percent(waiting),
+            cpu_percent=round(busy, 1),
+            io_wait_percent=round(waiting, 1),
             free_bytes=reading.free_bytes,
             is_busy=bool(trouble(self._before, after, self._settings)),
         )
-
-
-def _percent(share: float) -> float:
-    return round(min(max(share, 0.0), 100.0), 1)
 
 
 def choose_host(own: str, loads: Mapping[str, HostLoad]) -> str:
