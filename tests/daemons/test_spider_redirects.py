@@ -224,6 +224,34 @@ def test_a_hop_whose_moment_never_comes_is_given_up_and_left_to_the_url_server()
     assert announced == 24, "so often that no URL Server takes the host for free"
 
 
+def test_a_hop_that_nobody_could_announce_for_a_gap_waits_as_if_it_were_new():
+    """The URL Server took the host for free meanwhile, and an order may be on its way."""
+    hops = Hops(Gaps(UrlServerSettings(host_per_second=1.0)), 30.0)
+    hops.add(1, "http://a.example/", "192.0.2.1", 0.0)
+    for now in (0.25, 0.5):
+        assert len(hops.take(now).announce) == 1
+    late = hops.take(1.5)
+    assert (len(late.begin), len(late.announce)) == (0, 1)
+    now = 1.5
+    while not (moment := hops.take(now)).begin:
+        assert moment.give_up == []
+        now += 0.25
+    assert now == 1.5 + 1.25
+
+
+def test_a_hop_that_can_never_be_announced_in_time_is_left_to_the_url_server():
+    hops = Hops(Gaps(UrlServerSettings(host_per_second=1.0)), 30.0)
+    hops.add(1, "http://a.example/", "192.0.2.1", 0.0)
+    now, given_up = 0.0, []
+    while not given_up:
+        now += 1.0
+        moment = hops.take(now)
+        assert moment.begin == []
+        given_up = moment.give_up
+    assert now < 10.0
+    assert hops.next_at() is None
+
+
 def test_hops_of_transactions_that_are_gone_are_forgotten():
     hops = Hops(Gaps(UrlServerSettings()), 5.0)
     for ticket in range(6):
