@@ -23,7 +23,7 @@ from gossamer.fakeweb.process import FakeWeb
 
 GREETING = b"STORE gossamer 1\n"
 LAYOUT = "!IBBBBIHHI"
-WAIT = 20.0
+WAIT = 60.0
 QUICK = ("wire.flow_grace_ms=0",)
 """No time is lost waiting for a greeting that does not come."""
 
