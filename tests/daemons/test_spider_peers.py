@@ -224,12 +224,14 @@ def test_orders_of_a_url_server_that_is_gone_already_are_not_begun(spider, web):
 
 
 def test_a_url_server_that_reads_nothing_is_left(tmp_path, store, web):
+    # The orders stay open, and are reported, however long it takes to fill all buffers.
+    patience = ("spider.Timeout_Req=300000", "spider.timeout_first_byte_ms=300000")
     with SpiderProcess(
-        store.port, tmp_path / "spool", *QUICK, "spider.Timeout_Update=10"
+        store.port, tmp_path / "spool", *QUICK, *patience, "spider.Timeout_Update=10"
     ) as spider:
         deaf = UrlServer(spider.port, receive_buffer=4_096)
         deaf.send_all([order_line(each, oddity(web, f"hang?{each}")) for each in range(400)])
-        spider.wait_said("it does not read what it is told", 60)
+        spider.wait_said("it does not read what it is told", 240)
         with UrlServer(spider.port) as other:
             other.order(1, web.start_url)
             other.wait_done(1)
