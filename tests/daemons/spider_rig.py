@@ -23,7 +23,7 @@ from gossamer.fakeweb.process import FakeWeb
 
 GREETING = b"STORE gossamer 1\n"
 LAYOUT = "!IBBBBIHHI"
-WAIT = 20.0
+WAIT = 60.0
 QUICK = ("wire.flow_grace_ms=0",)
 """No time is lost waiting for a greeting that does not come."""
 
@@ -169,9 +169,11 @@ def order_line(trans: int, url: str, *, doc: int | None = None, address: str = "
 class StoreServer:
     """Listens for Spiders and reads results; with `greets`, it says what it has saved."""
 
-    def __init__(self, *, greets: bool = False, port: int = 0) -> None:
+    def __init__(self, *, greets: bool = False, port: int = 0, receive_buffer: int = 0) -> None:
         self.greets = greets
         self._listener = socket.create_server(("127.0.0.1", port))
+        if receive_buffer:
+            self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.port: int = self._listener.getsockname()[1]
         self.results: list[Stored] = []
         self.began: list[int] = []
@@ -197,6 +199,12 @@ class StoreServer:
         if self._peer is not None:
             self._peer.close()
             self._peer = None
+
+    def reset(self) -> None:
+        """Hang up as one that dies does: what is on its way is refused."""
+        assert self._peer is not None
+        self._peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.hang_up()
 
     @property
     def connections(self) -> int:

@@ -168,7 +168,7 @@ class Spider:
             self.saved = int(number)
         return bool(data)
 
-    def is_left(self, seconds: float = 10.0) -> bool:
+    def is_left(self, seconds: float = 30.0) -> bool:
         """Whether the store server ends the link in time."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -306,7 +306,7 @@ def rows_of(workspace: Path) -> dict[str, Any]:
         return {row.url: row for row in catalog.rows()}
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+def wait_until(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     """Wait until something is true; return it."""
     deadline = time.monotonic() + seconds
     while True:

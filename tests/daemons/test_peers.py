@@ -25,6 +25,7 @@ from gossamer.daemons.peers import (
     parse_endpoint,
 )
 from gossamer.errors import InputError, WireError
+from held_ports import HeldPort
 
 SECRET = b"correct horse battery staple"
 
@@ -342,10 +343,9 @@ def test_with_another_secret_nothing_is_handed_out(connect):
 
 
 def test_a_refused_connection_says_so():
-    with listen(Endpoint("127.0.0.1", 0), None, insecure=False) as end:
-        nobody = endpoint_of(end)
-    peer = PeerSocket(dial(nobody))
-    wait_for(lambda: peer.flush() or peer.closed)
+    with HeldPort() as nobody:
+        peer = PeerSocket(dial(Endpoint("127.0.0.1", nobody.port)))
+        wait_for(lambda: peer.flush() or peer.closed)
     assert peer.reason == "Connection refused"
 
 
@@ -360,6 +360,17 @@ def test_the_end_of_a_link_is_noticed_with_its_reason(connect):
     assert far.reason == "closed by the other side"
     far.send(b"to nobody")
     assert far.waiting_bytes == 0
+
+
+def test_what_was_said_before_writing_failed_is_heard(connect):
+    near, far = connect()
+    wait_for(lambda: near.ready)
+    near.send(b"what is never read makes the end a reset")
+    far.send(b"last words")
+    far.close()
+    wait_for(lambda: near.send(b"more") or near.closed)
+    assert near.receive() == b"last words"
+    assert near.receive() == b""
 
 
 def test_a_peer_that_does_not_read_blocks_nothing_and_is_left_in_the_end(connect):

@@ -1,6 +1,5 @@
 """Redirects: one result for each hop, followed on the host itself, and politely."""
 
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -133,24 +132,23 @@ def test_the_hops_of_an_order_are_announced_and_keep_the_gap_of_the_host(tmp_pat
     with (
         FakeWeb(pages=10, hosts=1) as web,
         SpiderProcess(
-            store.port, tmp_path / "spool", *QUICK, "urlserver.Req_Host_Per_Sec=2.5"
+            store.port, tmp_path / "spool", *QUICK, "urlserver.Req_Host_Per_Sec=0.5"
         ) as spider,
         UrlServer(spider.port) as server,
     ):
-        server.order(1, oddity(web, "redirect-chain/3"))
+        server.order(1, oddity(web, "redirect-chain/2"))
         server.wait_done(1)
         log = web.log()
         assert [request.target for request in log.requests] == [
-            "/~/redirect-chain/3",
+            "/~/redirect-chain/2",
             "/robots.txt",
-            *(f"/~/redirect-chain/{left}" for left in (2, 1, 0)),
+            *(f"/~/redirect-chain/{left}" for left in (1, 0)),
         ]
-        assert judge.gap_violations(log, 0.4) == []
+        assert judge.gap_violations(log, 2.0) == []
         starts = [request.start_ns / 1e9 for request in log.requests]
         said = [at for at in server.times("WORKING 1") if at > starts[0]]
-        assert len(said) >= 5 + 4 * 3
-        assert max(b - a for a, b in pairwise(said)) < 0.4, "never silent for a gap"
-        assert all(b - a > 0.4 + 0.24 for a, b in pairwise(starts))
+        assert max(b - a for a, b in pairwise(said)) < 2.0, "never silent for a gap"
+        assert all(b - a > 2.0 + 0.24 for a, b in pairwise(starts))
 
 
 def test_an_order_that_comes_while_a_hop_waits_goes_first(tmp_path, store):
@@ -158,20 +156,19 @@ def test_an_order_that_comes_while_a_hop_waits_goes_first(tmp_path, store):
     with (
         FakeWeb(pages=10, hosts=1) as web,
         SpiderProcess(
-            store.port, tmp_path / "spool", *NO_ROBOTS, "urlserver.host_per_second=2"
+            store.port, tmp_path / "spool", *NO_ROBOTS, "urlserver.host_per_second=0.5"
         ) as spider,
         UrlServer(spider.port) as server,
     ):
         server.order(1, oddity(web, "redirect-chain/1"))
         server.wait_for(lambda it: it.lines.count("WORKING 1") >= 2)
-        time.sleep(0.3)
         server.order(2, web.start_url)
         server.wait_done(1, 2)
         first, order, hop = web.log().requests
         assert [first.target, order.target] == ["/~/redirect-chain/1", "/"]
         assert hop.target == "/~/redirect-chain/0"
-        assert 0.25e9 < order.start_ns - first.start_ns < 0.45e9, "the order was not put off"
-        assert hop.start_ns - order.start_ns > 0.48e9
+        assert order.start_ns - first.start_ns < 2e9, "the order was not put off"
+        assert hop.start_ns - order.start_ns > 1.98e9
 
 
 @pytest.mark.parametrize(
@@ -225,6 +222,34 @@ def test_a_hop_whose_moment_never_comes_is_given_up_and_left_to_the_url_server()
     assert [hop.ticket for hop in ended] == [1]
     assert now == 6.25
     assert announced == 24, "so often that no URL Server takes the host for free"
+
+
+def test_a_hop_that_nobody_could_announce_for_a_gap_waits_as_if_it_were_new():
+    """The URL Server took the host for free meanwhile, and an order may be on its way."""
+    hops = Hops(Gaps(UrlServerSettings(host_per_second=1.0)), 30.0)
+    hops.add(1, "http://a.example/", "192.0.2.1", 0.0)
+    for now in (0.25, 0.5):
+        assert len(hops.take(now).announce) == 1
+    late = hops.take(1.5)
+    assert (len(late.begin), len(late.announce)) == (0, 1)
+    now = 1.5
+    while not (moment := hops.take(now)).begin:
+        assert moment.give_up == []
+        now += 0.25
+    assert now == 1.5 + 1.25
+
+
+def test_a_hop_that_can_never_be_announced_in_time_is_left_to_the_url_server():
+    hops = Hops(Gaps(UrlServerSettings(host_per_second=1.0)), 30.0)
+    hops.add(1, "http://a.example/", "192.0.2.1", 0.0)
+    now, given_up = 0.0, []
+    while not given_up:
+        now += 1.0
+        moment = hops.take(now)
+        assert moment.begin == []
+        given_up = moment.give_up
+    assert now < 10.0
+    assert hops.next_at() is None
 
 
 def test_hops_of_transactions_that_are_gone_are_forgotten():

@@ -1,7 +1,6 @@
 """The link to the Store Server, one step at a time: no process, but real sockets."""
 
 import select
-import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from gossamer.daemons.spool import Spool
 from gossamer.daemons.store_link import StoreLink
 from gossamer.messages import Fetch, Visit
 from gossamer.outcomes import Outcome
+from held_ports import HeldPort
 
 
 class Watcher:
@@ -136,6 +136,30 @@ def test_an_unsaved_result_stays_in_the_spool(tmp_path):
         rig.close()
 
 
+def test_what_was_saved_before_a_store_died_counts_though_sending_fails(tmp_path):
+    """It dies in the middle of a step: after we listened, and before we send."""
+    with StoreServer(greets=True) as store:
+        rig = Rig(tmp_path, store.port)
+        rig.keep(1, 2, 3)
+        rig.run(store, lambda: len(store.results) == 3, saves=False)
+        rig.keep(4)
+        read = rig.spool.read
+
+        def read_late(place):
+            rig.spool.read = read
+            store.say(b"SAVED 3\n")
+            store.reset()
+            return read(place)
+
+        rig.spool.read = read_late
+        rig.link.step(time.monotonic())
+        assert not rig.link.is_connected
+        assert rig.link.delivered == 3
+        rig.run(store, lambda: rig.spool.is_empty)
+        assert numbers(store.results) == [1, 2, 3, 4]
+        rig.close()
+
+
 def test_not_more_than_some_results_are_unsaved_at_a_time(tmp_path):
     """What is remembered of results on their way is bounded, too."""
     with StoreServer(greets=True) as store:
@@ -149,6 +173,26 @@ def test_not_more_than_some_results_are_unsaved_at_a_time(tmp_path):
         store.say(b"SAVED 10000\n")
         rig.run(store, lambda: rig.spool.is_empty)
         assert numbers(store.results) == list(range(10_500))
+        rig.close()
+
+
+def test_what_a_silent_store_has_not_acknowledged_when_it_goes_comes_again(tmp_path):
+    """Neither the end of the connection nor an emptied buffer is an acknowledgement."""
+    with StoreServer(receive_buffer=65_536) as store:
+        rig = Rig(tmp_path, store.port, grace=0.5)
+        rig.keep(1, 2, 3, size=1_000_000)
+        rig.link.step(0.0)
+        store.accept()
+        # Nobody reads, and the machine of the other takes less than one of them.
+        for _ in range(20):
+            rig.link.step(1.0)
+        assert rig.link.is_connected
+        store.hang_up()
+        while rig.link.is_connected:
+            rig.link.step(1.0)
+        assert rig.link.delivered == 0
+        rig.run(store, lambda: rig.spool.is_empty)
+        assert numbers(store.wait_for(3)) == [1, 2, 3]
         rig.close()
 
 
@@ -246,17 +290,35 @@ def test_names_are_looked_up_beside_the_loop(tmp_path, store):
 
 
 def test_nobody_there_is_said_once_and_again_when_somebody_is(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    rig = Rig(tmp_path, port)
-    rig.keep(1)
-    rig.run(None, lambda: bool(rig.said))
-    end = time.monotonic() + 0.8
-    rig.run(None, lambda: time.monotonic() > end)
-    assert len(rig.said) == 1
-    with StoreServer(port=port) as store:
-        rig.run(store, lambda: rig.spool.is_empty)
-        assert rig.said[1:] == [f"connected to the Store Server 127.0.0.1:{port} again"]
+    with HeldPort() as held:
+        rig = Rig(tmp_path, held.port)
+        rig.keep(1)
+        rig.run(None, lambda: bool(rig.said))
+        end = time.monotonic() + 0.8
+        rig.run(None, lambda: time.monotonic() > end)
+        assert len(rig.said) == 1
+        with StoreServer(port=held.port) as store:
+            rig.run(store, lambda: rig.spool.is_empty)
+            assert rig.said[1:] == [f"connected to the Store Server 127.0.0.1:{held.port} again"]
+            rig.close()
+
+
+def test_one_that_hangs_up_at_once_is_called_again_after_pauses_that_grow(tmp_path):
+    with StoreServer() as store:
+        rig = Rig(tmp_path, store.port)
+        now, pauses = 0.0, []
+        for _ in range(8):
+            rig.link.step(now)
+            store.accept()
+            store.hang_up()
+            while rig.watcher.watched:
+                rig.link.step(now)
+            pauses.append(round(rig.link.next_at(now) - now, 3))
+            now += pauses[-1] - 0.001
+            rig.link.step(now)
+            assert rig.watcher.watched == {}, "not before its time"
+            now += 0.002
+        assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
         rig.close()
 
 

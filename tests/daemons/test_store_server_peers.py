@@ -115,6 +115,25 @@ def test_room_that_others_have_filled_in_the_same_turn_counts(links):
         assert len(links.arrived) == 1
 
 
+def test_one_who_always_has_more_does_not_keep_others_from_their_turn(links):
+    """Where there is room for one at a time, they take turns, whoever came first."""
+    with links.dial() as greedy, links.dial() as modest:
+
+        def fill(arrivals):
+            links.arrived.extend(arrivals)
+            links.has_room = False
+
+        links.peers._on_results = fill
+        modest.sendall(encode(Result(8, True, 0, 10, 5, b"http://h/", document=b"text")))
+        for _ in range(3):
+            greedy.sendall(RESULT)
+            links.has_room = False
+            links.turn()
+            links.has_room = True
+            links.turn()
+        assert [each.result.doc_id for each in links.arrived[:2]] == [7, 8]
+
+
 def test_the_first_to_begin_is_the_only_one_read_when_too_much_is_unfinished():
     with links_with(unsaved_bytes=65_536) as links, links.dial() as first, links.dial() as second:
         message = encode(Result(7, True, 0, 10, 5, b"http://h/", document=b"x" * 100_000))

@@ -1,5 +1,6 @@
 """Queues and politeness of the URL Server, seen from the Spiders' end of the wire."""
 
+import time
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -138,22 +139,21 @@ def test_orders_of_a_host_keep_the_gap_of_req_host_per_sec(tmp_path: Path, tells
     closest = journal.closest(host)
     # The wire itself takes a moment, now more, now less.
     assert min(closest.values()) > gap - 0.02
-    took = max(order.at for order in journal.orders) - min(order.at for order in journal.orders)
-    assert took < 9 * gap * 1.6 + 1.0
+    assert max(closest.values()) < gap * 3
 
 
 def test_a_redirect_followed_in_place_counts_as_one_more_request(tmp_path: Path):
     """Each WORKING may stand for a request: the next order keeps its distance from the last."""
-    settings = {"urlserver.Req_Host_Per_Sec": 2.0, "urlserver.address_per_second": 2.0}
+    settings = {"urlserver.Req_Host_Per_Sec": 0.5, "urlserver.address_per_second": 0.5}
     urls = pages(HOSTS[0], 3)
     with connected(tmp_path / "w", urls, "--per-host", "3", settings=settings) as parts:
         wire, _, _ = parts
         first = wire.order()
         wire.say(f"WORKING {first.trans_id}")
-        wire.no_order(0.35)
+        wire.no_order(0.7)
+        last = time.monotonic()
         wire.say(f"WORKING {first.trans_id}")
-        wire.no_order(0.4)
-        wire.order(0.5)
+        assert wire.order().at - last > 1.95
 
 
 @pytest.mark.req("S1.6", "S1.13", "S1.14", "S1.19", "S1.34")

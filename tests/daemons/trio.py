@@ -17,6 +17,7 @@ from gossamer.catalog.catalog import Counts
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
 from gossamer.fakeweb.process import FakeWeb
+from held_ports import HeldPort
 
 STORE, URL_SERVER = "store-server", "url-server"
 _START_SECONDS = 30.0
@@ -46,9 +47,9 @@ class Trio:
         if web.dns:
             self._settings += ["--set", f'urlserver.dns_servers=["{web.dns}"]']
         self._url_server_words = url_server
-        ports = free_ports(1 + spiders)
-        self._ports = {STORE: ports[0]}
-        self._ports |= {spider_name(number): ports[1 + number] for number in range(spiders)}
+        listeners = [STORE, *(spider_name(number) for number in range(spiders))]
+        self._held = {name: HeldPort() for name in listeners}
+        self._ports = {name: held.port for name, held in self._held.items()}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.starts: list[tuple[str, float]] = []
         """Who was started, and when (monotonic)."""
@@ -78,6 +79,8 @@ class Trio:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        for held in self._held.values():
+            held.close()
 
     def start(self, name: str) -> None:
         """Start one of them, and wait until a listener listens."""
@@ -213,17 +216,6 @@ class RequestCount:
         self._offset += len(whole)
         self._count += len(re.findall(rb"^S\t", whole, re.MULTILINE))
         return self._count
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that nobody uses at the moment."""
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 def can_connect(port: int) -> bool:

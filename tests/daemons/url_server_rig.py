@@ -9,6 +9,8 @@ import contextlib
 import json
 import signal
 import socket
+import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -28,8 +30,11 @@ from gossamer.messages import Findings, Found
 from gossamer.outcomes import Outcome
 from gossamer.url.parts import host_of, md5_of
 
-SECONDS = 20.0
+SECONDS = 60.0
 """How long anything may take that must happen."""
+
+# Where struct tcp_info of Linux has tcpi_last_data_recv, in milliseconds.
+_TCP_INFO = struct.Struct("52xI")
 
 
 @dataclass(frozen=True)
@@ -42,15 +47,20 @@ class Order:
     host: str
     url: str
     at: float = field(compare=False)
+    """When it was read."""
     spider: int = 0
+    arrived: tuple[float, float] = field(default=(0.0, 0.0), compare=False)
+    """Between which moments it has come, however late it was read."""
 
     @classmethod
-    def read(cls, line: bytes, at: float, spider: int = 0) -> "Order":
+    def read(
+        cls, line: bytes, at: float, spider: int = 0, arrived: tuple[float, float] = (0.0, 0.0)
+    ) -> "Order":
         fields = line.decode("ascii").split(" ")
         assert len(fields) == 5, line
         assert fields[0].isdigit(), line
         assert fields[1].isdigit(), line
-        return cls(fields[0], int(fields[1]), *fields[2:], at=at, spider=spider)
+        return cls(fields[0], int(fields[1]), *fields[2:], at=at, spider=spider, arrived=arrived)
 
 
 class Wire:
@@ -60,6 +70,11 @@ class Wire:
         self._end = end
         self._end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._held = b""
+        self._empty_at = time.monotonic()
+        """Whatever is read next has come after this."""
+        self._came = (0.0, 0.0)
+        self.arrived = (0.0, 0.0)
+        """Between which moments the last line has come."""
 
     def line(self, seconds: float = SECONDS) -> bytes | None:
         """Return the next line without its end; None when none came in time, or the link ended."""
@@ -69,15 +84,26 @@ class Wire:
             if left <= 0:
                 return None
             self._end.settimeout(left)
+            called = time.monotonic()
             try:
                 data = self._end.recv(65_536)
             except (TimeoutError, ConnectionError):
+                self._empty_at = called
                 return None
             if not data:
                 return None
             self._held += data
+            self._came = (self._empty_at, time.monotonic() - self._age())
+            self._empty_at = called
         line, _, self._held = self._held.partition(b"\n")
+        # Of what was read at once, the system knows only when the end of it came.
+        self.arrived = self._came if self._held else (self._came[1], self._came[1])
         return line
+
+    def _age(self) -> float:
+        """Return how long ago something came last."""
+        info = self._end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size)
+        return _TCP_INFO.unpack(info)[0] / 1_000
 
     def order(self, seconds: float = SECONDS) -> Order:
         """Return the next order; fail if there is none."""
@@ -216,7 +242,7 @@ class BusySpider:
             wait = open_orders[0][0] - time.monotonic() if open_orders else 0.05
             line = wire.line(min(max(wait, 0.0005), 0.05))
             if line is not None:
-                order = Order.read(line, time.monotonic(), self._number)
+                order = Order.read(line, time.monotonic(), self._number, wire.arrived)
                 self._log.began(order)
                 if self._tells:
                     wire.say(f"WORKING {order.trans_id}")
@@ -248,14 +274,16 @@ class Journal:
             self._changes.append((time.monotonic(), -1, order))
 
     def closest(self, key: Callable[[Order], str]) -> dict[str, float]:
-        """Return the shortest time between two orders for each host or address."""
+        """Return the shortest time between two orders for each host or address.
+
+        It is the longest that it may have been: a reader that was held up proves nothing.
+        """
         moments = defaultdict(list)
-        for order in self.orders:
-            moments[key(order)].append(order.at)
+        for order in sorted(self.orders, key=lambda order: order.at):
+            moments[key(order)].append(order.arrived)
         return {
-            name: min((b - a for a, b in pairwise(times)), default=99.0)
-            for name, unsorted in moments.items()
-            for times in [sorted(unsorted)]
+            name: min((b[1] - a[0] for a, b in pairwise(times)), default=99.0)
+            for name, times in moments.items()
         }
 
     def most_open(self, key: Callable[[Order], str]) -> dict[str, int]:
@@ -343,6 +371,18 @@ class DocIndex:
         with self._lock:
             rows = {row.host: row.leased for row in self._catalog.host_rows(1_000)}
         return rows.get(host, 0)
+
+    def is_delivered(self, url: str) -> bool:
+        """Whether the URL Server has noted that a Spider is done with a URL."""
+        question = "SELECT delivered_at IS NOT NULL FROM url WHERE doc_id = ?"
+        with contextlib.closing(sqlite3.connect(self._workspace / "catalog.db")) as database:
+            return bool(database.execute(question, (self.doc_id(url),)).fetchone()[0])
+
+    def failures(self, host: str) -> int:
+        """Return how many failures in a row the URL Server has noted of a host."""
+        with self._lock:
+            clock = self._catalog.host_clock(host)
+        return clock.failures_in_a_row if clock is not None else 0
 
     def counts(self):
         with self._lock:

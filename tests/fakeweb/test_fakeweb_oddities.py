@@ -74,7 +74,7 @@ def split(data):
 
 
 def last_request(web, target):
-    for _ in range(200):
+    for _ in range(2_000):
         found = [request for request in web.log().requests if request.target == target]
         if found and found[-1].end_ns is not None:
             return found[-1]

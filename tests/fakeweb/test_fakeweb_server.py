@@ -153,28 +153,26 @@ def test_pictures_are_pictures(web):
 
 
 def test_latency_delays_each_answer_and_all_of_them_at_once():
-    with FakeWeb(pages=20, hosts=2, latency_ms=150, jitter_ms=50) as slow:
+    with FakeWeb(pages=20, hosts=2, latency_ms=2_000, jitter_ms=50) as slow:
         hosts = slow.graph().hosts
         clients = [HTTPConnection(hosts.address(0), slow.port, timeout=10) for _ in range(5)]
-        begun = time.monotonic()
         for client in clients:
             client.request("GET", "/")
-        time.sleep(0.05)
+        while len(slow.log().requests) < 5:
+            time.sleep(0.01)
         middle = time.monotonic()
         for client in clients:
             client.getresponse().read()
-        took = time.monotonic() - begun
         for client in clients:
             client.close()
         log = slow.log()
-    assert 0.15 <= took < 0.6
-    assert all((request.end_ns - request.start_ns) / 1e9 >= 0.149 for request in log.requests)
+    assert all((request.end_ns - request.start_ns) / 1e9 >= 1.999 for request in log.requests)
     assert len(requests_in_flight_at(log, middle)) == 5
     assert max_concurrency(log) == 5
 
 
 def test_a_client_that_dies_ends_its_request_in_the_log():
-    with FakeWeb(pages=20, hosts=2, latency_ms=5_000) as slow:
+    with FakeWeb(pages=20, hosts=2, latency_ms=30_000) as slow:
         client = socket.create_connection((slow.graph().hosts.address(0), slow.port), timeout=10)
         client.sendall(
             f"GET / HTTP/1.1\r\nHost: {slow.graph().hosts.authority(0)}\r\n\r\n".encode()
@@ -183,10 +181,11 @@ def test_a_client_that_dies_ends_its_request_in_the_log():
             time.sleep(0.01)
         assert slow.log().requests[0].end_ns is None
         client.close()
-        time.sleep(0.3)
+        while slow.log().requests[0].end_ns is None:
+            time.sleep(0.01)
         (request,) = slow.log().requests
+    # Not "done": it did not wait for the answer's time.
     assert request.how == "gone"
-    assert (request.end_ns - request.start_ns) / 1e9 < 2
 
 
 def test_the_server_writes_down_when_it_could_not_look(tmp_path):
@@ -196,9 +195,16 @@ def test_the_server_writes_down_when_it_could_not_look(tmp_path):
         time.sleep(0.2)
         after = time.monotonic_ns()
         os.kill(web.pid, signal.SIGCONT)
-        time.sleep(0.1)
-        stalls = web.log().stalls
-    assert any(start < before + 20_000_000 and end >= after for start, end in stalls)
+
+        def is_noted() -> bool:
+            return any(
+                start < before + 20_000_000 and end >= after for start, end in web.log().stalls
+            )
+
+        deadline = time.monotonic() + 20
+        while not is_noted():
+            assert time.monotonic() < deadline, web.log().stalls
+            time.sleep(0.01)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")

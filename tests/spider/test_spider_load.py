@@ -110,17 +110,18 @@ def test_tarpits_do_not_slow_a_fast_host(silent_host: Tarpit, make_spider: MakeS
 
     with RawServer({"": answer}) as fast:
         alone = _cpu_of_pages(make_spider(), fast.port)
-        spider = make_spider(timeout_first_byte_ms=1_200, timeout_request_ms=3_000)
+        spider = make_spider(timeout_first_byte_ms=6_000, timeout_request_ms=30_000)
         began = time.monotonic()
         for number in range(64):
             spider.start(visit(number, f"http://t{number}.example:{silent_host.port}/"))
         beside = _cpu_of_pages(spider, fast.port)
         assert beside < alone * 1.5, "a wide margin: the machine has other work too"
         ended: list[Outcome] = []
-        while len(ended) < 64 and time.monotonic() < began + 5:
+        while len(ended) < 64 and time.monotonic() < began + 60:
             ended.extend(fetch.outcome for fetch in spider.poll(0.2))
+    # By their own deadline; the other one has another name.
     assert ended == [Outcome.NET_TIMEOUT_HEADERS] * 64
-    assert time.monotonic() - began < 1.2 + 1.0
+    assert time.monotonic() - began >= 6
 
 
 def _cpu_of_pages(spider: Spider, port: int) -> float:

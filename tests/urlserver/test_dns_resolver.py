@@ -100,7 +100,7 @@ def resolver_for(server):
     def make(**changes):
         chosen = {
             "dns_servers": (f"127.0.0.1:{server.port}",),
-            "dns_timeout_seconds": 0.7,
+            "dns_timeout_seconds": 20.0,
         } | changes
         resolver = Resolver(UrlServerSettings(**chosen))
         opened.append(resolver)
@@ -111,7 +111,7 @@ def resolver_for(server):
         resolver.close()
 
 
-def answers(resolver, *hosts, seconds=6.0, again=False):
+def answers(resolver, *hosts, seconds=60.0, again=False):
     """Ask for hosts and wait for the answers, on the descriptor alone."""
     for host in hosts:
         resolver.resolve(host, again=again)
@@ -167,29 +167,30 @@ def test_a_host_with_ipv6_only(resolver_for):
     ],
 )
 def test_each_failure_has_its_class(resolver_for, host, outcome):
-    began = time.monotonic()
-    resolution = one(resolver_for(), host)
+    quick = outcome is Outcome.DNS_TIMEOUT
+    resolution = one(resolver_for(dns_timeout_seconds=0.7 if quick else 20.0), host)
     assert (resolution.outcome, resolution.addresses) == (outcome, ())
     assert host in resolution.detail
-    assert time.monotonic() - began < 3.0
 
 
 @pytest.mark.parametrize(
     ("host", "seconds"), [("zero.test", 60.0), ("plain.test", 300.0), ("long.test", 3_600.0)]
 )
 def test_time_to_live_has_a_floor_and_a_ceiling(resolver_for, host, seconds):
+    began = time.monotonic()
     resolution = one(resolver_for(), host)
-    assert resolution.expires_at - time.monotonic() == pytest.approx(seconds, abs=2.0)
+    assert began + seconds <= resolution.expires_at <= time.monotonic() + seconds
 
 
 def test_a_chain_of_names_lives_as_long_as_its_shortest_link(resolver_for):
+    began = time.monotonic()
     resolution = one(resolver_for(ip_version="4"), "alias.test")
     assert resolution.addresses == ("192.0.2.9",)
-    assert resolution.expires_at - time.monotonic() == pytest.approx(70.0, abs=2.0)
+    assert began + 70.0 <= resolution.expires_at <= time.monotonic() + 70.0
 
 
 def test_of_four_thousand_answers_sixteen_are_used(resolver_for):
-    resolution = one(resolver_for(dns_timeout_seconds=5.0), "huge.test")
+    resolution = one(resolver_for(), "huge.test")
     assert resolution.outcome is None
     assert len(resolution.addresses) == MAX_ADDRESSES
 
@@ -250,12 +251,12 @@ def test_localhost_needs_no_server(server, resolver_for):
 
 def test_more_questions_than_may_be_open_are_all_answered(resolver_for):
     hosts = [f"many{number}.test" for number in range(400)]
-    found = answers(resolver_for(dns_timeout_seconds=5.0), *hosts, seconds=20.0)
+    found = answers(resolver_for(), *hosts)
     assert {resolution.outcome for resolution in found.values()} == {Outcome.DNS_NXDOMAIN}
 
 
 def test_no_server_at_all_is_a_time_out(resolver_for):
-    resolver = resolver_for(dns_servers=("127.0.0.1:9",))
+    resolver = resolver_for(dns_servers=("127.0.0.1:9",), dns_timeout_seconds=0.7)
     assert one(resolver, "plain.test").outcome is Outcome.DNS_TIMEOUT
 
 

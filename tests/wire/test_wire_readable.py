@@ -75,6 +75,13 @@ def test_results_are_found_out_with_and_without_a_handshake(sent, with_secret, p
     assert reader.end() is None
 
 
+def test_the_byte_of_a_line_end_in_a_doc_id_makes_no_line_of_a_result():
+    data = encode(Result(10, False, 0, 0, 0, b""))
+    for place in range(1, len(data)):
+        reader = StreamReader()
+        assert whats([*reader.feed(data[:place]), *reader.feed(data[place:])]) == ["result"]
+
+
 @given(
     st.lists(orders, min_size=1, max_size=3),
     st.booleans(),

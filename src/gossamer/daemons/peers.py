@@ -72,6 +72,8 @@ class PeerSocket:
         self._out = bytearray()
         self._held = bytearray()
         """What is to be sent after the handshake."""
+        self._last_words = b""
+        """What had arrived when writing failed."""
         self.closed = False
         self.reason = ""
         self.flush()
@@ -125,13 +127,20 @@ class PeerSocket:
             except BlockingIOError:
                 return
             except OSError as error:
+                self._last_words = self._unread()
                 self.close(_words(error))
                 return
             del self._out[:sent]
 
     def receive(self, max_bytes: int = READ_BYTES) -> bytes:
-        """Return what has arrived, at most so much; nothing also when the link has ended."""
-        if self.closed or not (self._connected or self._check_connection()):
+        """Return what has arrived, at most so much; nothing also when the link has ended.
+
+        But what the other side said before it died is handed out though writing to it has failed.
+        """
+        if self.closed:
+            words, self._last_words = self._last_words, b""
+            return words
+        if not (self._connected or self._check_connection()):
             return b""
         try:
             data = self._socket.recv(max_bytes)
@@ -144,6 +153,15 @@ class PeerSocket:
             self.close("closed by the other side")
             return b""
         return data if self._handshake is None else self._shake(data)
+
+    def _unread(self) -> bytes:
+        """Return what has arrived on a link that cannot be written any more."""
+        if self._handshake is not None:
+            return b""
+        try:
+            return self._socket.recv(READ_BYTES)
+        except OSError:
+            return b""
 
     def close(self, reason: str = "closed by this side") -> None:
         """End the link; what still waits is given up."""

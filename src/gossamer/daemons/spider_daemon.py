@@ -314,6 +314,8 @@ class SpiderDaemon:
     def _begin_hops(self, now: float) -> None:
         moment = self._hops.take(now)
         for hop, transaction in self._owners(moment.begin):
+            # Before it is known to be out: should we be held up now, no order comes within a gap.
+            self._say_working(transaction, now)
             self._spider.start(transaction.visit_to(hop.url, hop.kind))
         for _, transaction in self._owners(moment.announce):
             self._say_working(transaction, now)

@@ -67,12 +67,16 @@ class Delivery:
 
     def step(self, now: float) -> int:
         """Listen, send, and see what has arrived; returns how many results that was."""
-        # In this order: what was said before the other side died is heard before writing fails.
+        # First of all: once the connection has ended, nobody can tell what was acknowledged.
+        arrived = self._take_arrived()
         self._listen()
         self._peer.flush()
         if self.failure is None and self._may_send(now):
             self._send()
-        arrived = self._take_arrived() if self.failure is None else 0
+        if self._peer.closed and self.failure is None:
+            # What was said before the other side died counts, though writing has failed.
+            self._listen()
+        arrived += self._take_arrived() if self.failure is None else 0
         if self._peer.closed and self.failure is None:
             self.failure = self._peer.reason
         self._tend()
@@ -153,7 +157,7 @@ class Delivery:
             while underway and self._arrived + count < self._saved:
                 place = underway.popleft()[1]
                 count += 1
-        elif underway:
+        elif underway and not self._peer.closed:
             outside = self._peer.waiting_bytes + self._peer.unacknowledged_bytes
             while underway and underway[0][0] <= self._sent_bytes - outside:
                 place = underway.popleft()[1]

@@ -4,10 +4,13 @@ Theory of operation. A URL Server times its orders, but not the hops that an ord
 hop is announced (WORKING, from which a URL Server counts its gaps) and announced again in less than
 a gap, until it begins: meanwhile the URL Server orders nothing of that host. What it had ordered
 before it heard of the hop, from us or from another Spider, has begun within a moment; the hop waits
-for that moment and a full gap after it. It also begins no sooner than a gap after the last request
-to its host that began here, and the address's gap after the last one to its address. Orders are
-never held back: one that arrives while a hop waits goes first, and the hop waits again. A request
-for the robots.txt that a hop depends on (`spider_robots.py`) waits for its moment just like a hop.
+for that moment and a full gap after it. If nothing could be announced for a gap, because the
+machine was busy or asleep, an order may be on its way again: the hop is announced anew and waits as
+if it were new, a few times, and is left to the URL Server then. It also begins no sooner than a gap
+after the last request to its host that began here, and the address's gap after the last one to its
+address. Orders are never held back: one that arrives while a hop waits goes first, and the hop
+waits again. A request for the robots.txt that a hop depends on (`spider_robots.py`) waits for its
+moment just like a hop.
 """
 
 from collections import OrderedDict
@@ -24,6 +27,7 @@ from gossamer.url.canonical import authority_of, host_of, port_of
 _ON_ITS_WAY_SECONDS: Final = 0.25
 _ANNOUNCEMENTS_IN_A_GAP: Final = 4
 _SHORTEST_PAUSE_SECONDS: Final = 0.005
+_MOST_LAPSES: Final = 5
 _MOST_REMEMBERED: Final = 65_536
 
 
@@ -88,9 +92,18 @@ class Hop(Struct):
     delay: float
     pause: float
     """Between two announcements."""
+    lapse: float
+    """After so long without one, the URL Server may take the host for free."""
+    wait: float
     not_before: float
-    announce_at: float
+    announced_at: float
     give_up_at: float
+    lapses: int = 0
+
+    @property
+    def announce_at(self) -> float:
+        """When it is to be announced again."""
+        return self.announced_at + self.pause
 
 
 class Moment(Struct, frozen=True):
@@ -134,8 +147,10 @@ class Hops:
             address=address,
             delay=delay,
             pause=pause,
+            lapse=max(self._gaps.host_gap or gap, 2 * pause),
+            wait=wait,
             not_before=now + wait,
-            announce_at=now + pause,
+            announced_at=now,
             give_up_at=now + wait + self._patience,
         )
         self._push(min(hop.not_before, hop.announce_at), hop)
@@ -145,15 +160,18 @@ class Hops:
         moment = Moment([], [], [])
         while self._waiting and self._waiting[0][0] <= now:
             hop = heappop(self._waiting)[2]
+            if hop.wait and now - hop.announced_at >= hop.lapse:
+                hop.lapses += 1
+                hop.not_before = now + hop.wait
             at = max(hop.not_before, self._gaps.earliest(hop.host, hop.address, hop.delay))
             if at <= now:
                 self._gaps.note(hop.host, hop.address, now)
                 moment.begin.append(hop)
-            elif now >= hop.give_up_at:
+            elif now >= hop.give_up_at or hop.lapses > _MOST_LAPSES:
                 moment.give_up.append(hop)
             else:
                 if now >= hop.announce_at:
-                    hop.announce_at = now + hop.pause
+                    hop.announced_at = now
                     moment.announce.append(hop)
                 self._push(min(at, hop.announce_at, hop.give_up_at), hop)
         return moment

@@ -140,6 +140,9 @@ class StorePeers:
         if not data:
             return
         peer.heard_at = now
+        # When there is room again, the system tells of them in this order: he who was read last is
+        # last, or one who always has more would leave nothing for the others.
+        self._peers[peer.descriptor] = self._peers.pop(peer.descriptor)
         if peer.last_bytes is not None:
             peer.last_bytes -= len(data)
         if peer.greet_at is not None:

@@ -88,7 +88,7 @@ class StreamReader:
             line, end, rest = data.partition(b"\n")
             if end or len(data) > 1_000:
                 return [said_on(line), *self.feed(rest)]
-        elif len(data) >= _ENOUGH or b"\n" in data:
+        elif len(data) >= _ENOUGH:
             if self._kind is Kind.RESULTS or data[4:5] in (b"\0", b"\1"):
                 self._results = ResultReader(MAX_DOCUMENT_BYTES)
             else:
