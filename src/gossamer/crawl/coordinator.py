@@ -80,6 +80,8 @@ class Coordinator:
         self._has_room = True
         self._rate = Rate()
         self._next_tick = 0.0
+        self._heard_at = 0.0
+        """All that workers had said before this has been heard."""
         self._keeper = parts.keeper
         self._keeper.on_committed = self._committed
         self._grace_seconds = grace_seconds
@@ -116,7 +118,9 @@ class Coordinator:
             self._deliveries.look(now)
         if not self._keeper.paused:
             self._supply.ask(now)
-            self._order(now)
+            # What a Spider announces while we are held up, between listening and here, is heard
+            # too late: so its hosts are ordered from by the time at which we listened.
+            self._order(now if self._deliveries is None else self._heard_at)
             self._prepare(now)
         self._commit_if_worth(now)
         if now >= self._next_tick:
@@ -137,6 +141,7 @@ class Coordinator:
         return max(0.0, min(moment for moment in moments if moment is not None) - now)
 
     def _wait_and_listen(self, seconds: float) -> None:
+        self._heard_at = self._clock.monotonic()
         fetches = self._spider.poll(seconds)
         now = self._clock.monotonic()
         for fetch in fetches:
