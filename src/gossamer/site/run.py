@@ -14,7 +14,7 @@ from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.workspace import Workspace
-from gossamer.site.failure import require_pages
+from gossamer.site.failure import require_pages, start_trouble
 from gossamer.site.model import SiteMap
 from gossamer.site.ring import Ring, TimeLimit
 from gossamer.site.settings import in_order
@@ -44,6 +44,8 @@ class Outing(Struct, frozen=True):
 
     site_map: SiteMap
     summary: Summary
+    start_trouble: str = ""
+    """What is wrong with the start page; what a sitemap names is in the map all the same."""
 
 
 def missing_secrets(directory: Path, settings: Settings) -> list[str]:
@@ -81,4 +83,4 @@ def map_site(
         from gossamer.site.assets import check_assets  # noqa: PLC0415 - few ask for it
 
         summary = check_assets(site_map, settings, limit) or summary
-    return Outing(site_map, summary)
+    return Outing(site_map, summary, start_trouble(site_map))

@@ -1,0 +1,69 @@
+"""`gossamer site` at its end: exit codes, and what is said when something is missing in the map."""
+
+import os
+import shlex
+import signal
+import subprocess
+import threading
+
+import pytest
+from site_rig import GOSSAMER, Asked, Reply, Site, moved, page, run_site, site_map
+
+MAP = b"<urlset><url><loc>%s</loc></url></urlset>"
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({}, "/start failed: HTTP 404"),
+        ({"/start": moved("/gone")}, "/gone failed: HTTP 404"),
+        ({"/start": moved("/start")}, "/start failed: redir.loop"),
+        ({"/robots.txt": "User-agent: *\nDisallow: /start\n"}, "robots.txt forbids"),
+    ],
+)
+@pytest.mark.req("S2.32")
+def test_a_start_page_that_fails_is_told_though_a_sitemap_names_others(answers, words):
+    """A map without its start page is no success."""
+
+    def sitemap(asked: Asked) -> Reply:
+        return Reply(MAP % f"http://{asked.headers['host']}/listed".encode())
+
+    answers = {"/robots.txt": "", "/listed": page(title="listed"), "/map.xml": sitemap, **answers}
+    answers["/robots.txt"] += "Sitemap: /map.xml\n"
+    with Site(answers) as site:
+        result = run_site(site.url("/start"), "--quiet")
+    assert result.returncode == 5
+    assert "/listed" in result.stdout
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_before_the_first_page_has_its_own_exit_code(tmp_path, number, code):
+    """The advice can be followed as it is written, also with a blank in the name."""
+    kept = tmp_path / "kept here"
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(request: Asked) -> str:
+        asked.set()
+        go_on.wait(60)
+        return page(title="Start")
+
+    with Site({"/": slow}) as site:
+        process = subprocess.Popen(
+            [*GOSSAMER, "site", site.url(), "--keep", str(kept), "--quiet", "--workers", "0"],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert asked.wait(60)
+        os.kill(process.pid, number)
+        # In good order: it waits a while for what is open.
+        os.kill(process.pid, number)
+        out, err = process.communicate(timeout=60)
+        go_on.set()
+        assert (process.returncode, out) == (code, "")
+        assert err.count("\n") == 1
+        words = shlex.split(err.partition("gossamer site ")[2].partition(", and the")[0])
+        assert words == ["--resume", str(kept)]
+        assert [each["title"] for each in site_map(*words)["pages"]] == ["Start"]
