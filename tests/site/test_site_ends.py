@@ -67,3 +67,31 @@ def test_a_stop_before_the_first_page_has_its_own_exit_code(tmp_path, number, co
         words = shlex.split(err.partition("gossamer site ")[2].partition(", and the")[0])
         assert words == ["--resume", str(kept)]
         assert [each["title"] for each in site_map(*words)["pages"]] == ["Start"]
+
+
+@pytest.mark.req("S2.4", "S2.27")
+def test_pages_that_another_command_fetched_have_their_assets(tmp_path):
+    """A workspace of `gossamer crawl`, also with records of a handler of the user's own."""
+    (tmp_path / "own.py").write_text("def note(page):\n    yield {'assets': len(page.links)}\n")
+    answers = {
+        "/": "<title>Start</title><meta name=description content=D><img src=/i.png><a href=/a>a",
+        "/a": "<title>A</title><script src=/s.js></script>",
+    }
+    plain, own = tmp_path / "plain", tmp_path / "own"
+    with Site(answers) as site:
+        for folder, flags in ((plain, ()), (own, ("--set", 'handlers.use=["own:note"]'))):
+            crawl = [*GOSSAMER, "crawl", site.url(), "--dir", str(folder), "--delay", "0", *flags]
+            environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+            subprocess.run([*crawl, "--quiet"], check=True, timeout=120, env=environment)
+        whole = site_map(site.url())
+        maps = [site_map("--resume", str(folder)) for folder in (plain, own)]
+        for file in (plain / "archive").glob("*.warc.gz"):
+            file.unlink()
+        bare = site_map("--resume", str(plain))
+    for found in maps:
+        assert [each | {"milliseconds": 0} for each in found["pages"]] == [
+            each | {"milliseconds": 0} for each in whole["pages"]
+        ]
+        assert found["summary"]["notes"] == []
+    assert whole["pages"][0]["assets"]["img"] == [site.url("/i.png")]
+    assert "2 pages" in bare["summary"]["notes"][0]

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,6 +16,7 @@ from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.workspace import Workspace
+from gossamer.site.build import Look
 from gossamer.site.failure import require_pages, start_trouble
 from gossamer.site.model import SiteMap
 from gossamer.site.ring import Ring, TimeLimit
@@ -21,6 +24,9 @@ from gossamer.site.settings import in_order
 from gossamer.site.survey import Survey
 from gossamer.url.canonical import parse_start_url
 from gossamer.url.parts import authority_of
+
+if TYPE_CHECKING:
+    from gossamer.site.recall import Recall
 
 
 class Plan(Struct, frozen=True):
@@ -75,12 +81,28 @@ def map_site(
             # The site has moved, to www for instance: both names are one site from now on (B8).
             summary = ring.crawl([moved_to], limit)
         with ring.reading() as catalog:
-            site_map = survey.map_of(catalog, summary, all_links=plan.all_links)
+            look = _look(plan.directory, catalog, settings)
+            site_map = survey.map_of(catalog, summary, all_links=plan.all_links, look=look)
             robots = catalog.robots(authority_of(site_map.start_url))
     site_map.seconds = time.monotonic() - began
     require_pages(site_map, summary, robots)
-    if plan.check_assets and limit.stops.requested is None:
+    if plan.check_assets:
         from gossamer.site.assets import check_assets  # noqa: PLC0415 - few ask for it
 
         summary = check_assets(site_map, settings, limit) or summary
     return Outing(site_map, summary, start_trouble(site_map))
+
+
+def _look(directory: Path | None, catalog: SqliteCatalog, settings: Settings) -> Look | None:
+    """Return how to look at what another command fetched into this workspace."""
+    if directory is None:
+        return None
+    archive = Workspace(directory).archive
+
+    @cache
+    def recall() -> "Recall":
+        from gossamer.site.recall import Recall  # noqa: PLC0415 - few workspaces need it
+
+        return Recall(archive, catalog, settings)
+
+    return lambda doc_id: recall().observation(doc_id)
