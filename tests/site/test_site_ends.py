@@ -95,3 +95,11 @@ def test_pages_that_another_command_fetched_have_their_assets(tmp_path):
         assert found["summary"]["notes"] == []
     assert whole["pages"][0]["assets"]["img"] == [site.url("/i.png")]
     assert "2 pages" in bare["summary"]["notes"][0]
+
+
+def test_a_workspace_of_an_earlier_version_goes_on(tmp_path):
+    """Also one whose making was cut off by a full disk: nothing is in its catalog."""
+    (tmp_path / "catalog.db").touch()
+    with Site({"/": page(title="Start")}) as site:
+        found = site_map(site.url(), "--resume", str(tmp_path))
+    assert found["pages"][0]["title"] == "Start"

@@ -16,6 +16,7 @@ from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.workspace import Workspace
+from gossamer.errors import WorkspaceError
 from gossamer.site.build import Look
 from gossamer.site.failure import require_pages, start_trouble
 from gossamer.site.model import SiteMap
@@ -57,8 +58,12 @@ class Outing(Struct, frozen=True):
 def missing_secrets(directory: Path, settings: Settings) -> list[str]:
     """Name what an earlier run in this workspace was given and this one was not."""
     path = Workspace(directory).catalog
-    with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
-        return seeds.missing_secrets(catalog, settings)
+    try:
+        with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
+            return seeds.missing_secrets(catalog, settings)
+    except WorkspaceError:
+        # Of an earlier version, which the crawl brings up to date; else the crawl complains.
+        return []
 
 
 def map_site(
