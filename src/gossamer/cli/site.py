@@ -76,9 +76,8 @@ def _add_output(parser: Parser) -> None:
         "-o",
         "--output",
         action="append",
-        type=Path,
         metavar="FILE",
-        help="a file for each --format, or one folder for all of them",
+        help="a file for each --format, or one folder for all of them; -: standard output",
     )
     parser.add_argument("--audit", action="store_true", help="look for faults of the site")
     parser.add_argument(
