@@ -1,6 +1,7 @@
 """`gossamer site` at its end: exit codes, and what is said when something is missing in the map."""
 
 import os
+import pty
 import shlex
 import signal
 import subprocess
@@ -103,3 +104,37 @@ def test_a_workspace_of_an_earlier_version_goes_on(tmp_path):
     with Site({"/": page(title="Start")}) as site:
         found = site_map(site.url(), "--resume", str(tmp_path))
     assert found["pages"][0]["title"] == "Start"
+
+
+def shown(url: str, encoding: str) -> str:
+    """Return what a person sees on a terminal with this encoding."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*GOSSAMER, "site", url, "--audit", "--workers", "0"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "TERM": "xterm"},
+    )
+    os.close(slave)
+    parts = []
+    try:
+        while part := os.read(master, 65_536):
+            parts.append(part)
+    except OSError:
+        pass  # The other end is closed.
+    os.close(master)
+    assert process.wait(60) == 0
+    return b"".join(parts).decode(encoding)
+
+
+def test_a_terminal_gets_only_what_it_can_show():
+    """Lines and icons where it has them; else plain text in its own encoding."""
+    with Site({"/": page("/a", title="Über ★"), "/a": page("/gone")}) as site:
+        plain, drawn = shown(site.url(), "latin-1"), shown(site.url(), "utf-8")
+    assert "Über \\u2605" in plain
+    assert "  /a" in plain
+    assert "\\u25" not in plain  # no lines, no bars
+    assert "\\U000" not in plain  # no icons
+    assert "Über ★" in drawn
+    assert "└─" in drawn

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from gossamer.cli.terminal import is_terminal
+from gossamer.cli.terminal import can_draw, is_terminal
 from gossamer.errors import InputError
 from gossamer.wording import visible
 
@@ -224,10 +224,13 @@ def _print_tree(site_map: "SiteMap") -> None:
     from gossamer.site.formats import tree
 
     sys.stdout.flush()
-    colours = not os.environ.get("NO_COLOR")
-    terminal = is_terminal(sys.stdout)
-    tree.write(site_map, sys.stdout.buffer, terminal=terminal, colours=colours)
-    sys.stdout.buffer.flush()
+    if is_terminal(sys.stdout):
+        # In the encoding of the terminal; a pipe gets UTF-8 like a file.
+        for line in tree.lines(site_map, _look(sys.stdout)):
+            print(line)
+    else:
+        tree.write(site_map, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def _print_summary(site_map: "SiteMap", goals: Sequence[Goal], file: TextIO) -> None:
@@ -243,7 +246,7 @@ def _print_summary(site_map: "SiteMap", goals: Sequence[Goal], file: TextIO) -> 
 def _look(file: TextIO) -> "Look":
     from gossamer.site.formats.paint import COLOURED, DRAWN, PLAIN
 
-    if not is_terminal(file):
+    if not can_draw(file):
         return PLAIN
     return DRAWN if os.environ.get("NO_COLOR") else COLOURED
 
