@@ -65,6 +65,11 @@ def test_per_host_leaves_the_limit_for_addresses_alone(tmp_path):
     "words",
     [
         ["crawl", "http://a.example/"],
+        ["crawl", "--dir", "", "http://a.example/"],
+        ["doctor", "--dir", "", "--offline"],
+        ["site", "http://a.example/", "--keep", ""],
+        ["site", "--resume", ""],
+        ["site", "http://a.example/", "--format", "json", "-o", ""],
         ["crawl", "--dir", "w", "--max-pages", "-1"],
         ["crawl", "--dir", "w", "--max-pages", "٣"],
         ["crawl", "--dir", "w", "--delay", "nan"],

@@ -189,6 +189,10 @@ def test_nobody_there_is_one_clear_message():
     result = run_site(url, "--quiet")
     assert result.returncode == 5
     assert "net.refused" in result.stderr
+    with Site({}) as site:
+        no_tls = run_site(site.url().replace("http:", "https:"), "--quiet")
+    assert no_tls.returncode == 5
+    assert "write http://" in no_tls.stderr
     assert run_site().returncode == 2
     assert run_site("ftp://x.invalid/").returncode == 2
 

@@ -13,6 +13,7 @@ from gossamer.cli.arguments import (
     Parser,
     add_command,
     add_settings,
+    folder,
     load_settings,
     natural,
     positive,
@@ -113,8 +114,10 @@ def _add_limits(parser: Parser) -> None:
         "--exclude", action="append", metavar="RE", help="no URLs that match (repeatable)"
     )
     kept = parser.add_mutually_exclusive_group()
-    kept.add_argument("--keep", type=Path, metavar="DIR", help="keep a workspace with the archive")
-    kept.add_argument("--resume", type=Path, metavar="DIR", help="go on with a workspace")
+    kept.add_argument(
+        "--keep", type=folder, metavar="DIR", help="keep a workspace with the archive"
+    )
+    kept.add_argument("--resume", type=folder, metavar="DIR", help="go on with a workspace")
 
 
 def _add_manners(parser: Parser) -> None:

@@ -61,6 +61,8 @@ def _goals(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
         if len(formats) > 1:
             raise InputError("several formats cannot share standard output; add -o DIR")
         return [Goal(formats[0], None)] if formats else []
+    if "" in outputs:
+        raise InputError("the name of an output is empty; give -o a file or a folder")
     if not formats:
         formats = [_format_of(output) for output in outputs]
     if len(outputs) == 1 and len(formats) > 1:

@@ -12,6 +12,7 @@ from gossamer.site.model import Page, SiteMap, leads_away
 _ADVICE: Final = (
     ("dns.", "check how the name is written, and the network (gossamer doctor)"),
     ("net.", "check that a server runs there, at this port"),
+    ("tls.not_tls", "the server speaks no TLS at this port: write http://, or name another port"),
     ("tls.", "check its certificate; --set spider.verify_tls=false sets it aside"),
     ("http.", "start from a page that exists; --auth, --cookie or --header if it needs a log-in"),
     ("redir.loop", "it may want a cookie: give one with --cookie"),
