@@ -50,6 +50,10 @@ class StoppedError(GossamerError):
 
     exit_code = 5
 
+    def __init__(self, message: str, exit_code: int = 5) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
 
 class ServiceError(GossamerError):
     """The crawling service did not answer, or answered that it could not do what was asked."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -64,6 +65,11 @@ def test_per_host_leaves_the_limit_for_addresses_alone(tmp_path):
     "words",
     [
         ["crawl", "http://a.example/"],
+        ["crawl", "--dir", "", "http://a.example/"],
+        ["doctor", "--dir", "", "--offline"],
+        ["site", "http://a.example/", "--keep", ""],
+        ["site", "--resume", ""],
+        ["site", "http://a.example/", "--format", "json", "-o", ""],
         ["crawl", "--dir", "w", "--max-pages", "-1"],
         ["crawl", "--dir", "w", "--max-pages", "٣"],
         ["crawl", "--dir", "w", "--delay", "nan"],
@@ -230,6 +236,20 @@ def test_a_command_waits_for_threads_that_somebody_started():
     wait = "threading.main_thread().join()"
     thread = f"threading.Thread(target=lambda: ({wait}, print('done'))).start()"
     assert left_after(thread) == b"went on\ndone\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_error(tmp_path, closed):
+    """As in jobs that a daemon starts; and no file takes the number of the closed one."""
+    command = f"{shlex.join([sys.executable, '-m', 'gossamer.cli'])} add http://x.invalid/ --dir w"
+    result = subprocess.run(
+        ["sh", "-c", f"{command} {closed}"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert (tmp_path / "w" / "catalog.db").read_bytes().startswith(b"SQLite format 3")
 
 
 def test_help_takes_at_most_150_milliseconds_of_cpu():

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,18 @@ def test_status_has_the_six_numbers_and_they_add_up(run, workspace):
         "failed": 1,
     }
     assert counts["discovered"] == sum(counts.values()) - counts["discovered"]
+
+
+def test_commands_in_advice_can_be_run_as_they_stand(run, tmp_path):
+    """Also with a blank in the name of the workspace."""
+    folder = tmp_path / "two words"
+    _, out, _ = run("add", HOME, "--dir", folder)
+    words = shlex.split(out.partition("gossamer ")[2])
+    assert words == ["crawl", "--dir", str(folder)]
+    _, _, err = run("show", "--dir", folder, HOME, "--body")
+    words = shlex.split(err.partition("see: gossamer ")[2])
+    assert words == ["show", "--dir", str(folder), HOME]
+    assert run(*words)[0] == 0
 
 
 def test_status_shows_outcomes_duplicates_rates_and_traps(run, workspace):

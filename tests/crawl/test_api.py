@@ -82,7 +82,7 @@ def test_a_limit_is_exact_and_a_second_crawl_in_the_process_does_not_mind_the_fi
         assert len(both[1]) == 5
         return first, both[0]
 
-    with FakeWeb(pages=60, hosts=1, seed=4, redirects=0, gone=0) as web:
+    with FakeWeb(pages=60, hosts=1, seed=4, redirects=0, gone=0, sitemap_pages=3) as web:
         first, second = asyncio.run(main(web))
     assert len(first) == len({page.url for page in first}) == 7
     assert len(second) == len({page.url for page in second}) == 11

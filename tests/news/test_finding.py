@@ -123,7 +123,7 @@ def test_where_a_page_declares_its_feeds_nothing_is_guessed(site):
     for path in ("/feed", "/blog/rss.xml"):
         feed(site, path, "3")
     xml(site, "/extra.xml", news_sitemap(site.url("/4")))
-    site.routes["/robots.txt"] = (200, {}, f"Sitemap: {site.url('/extra.xml')}".encode())
+    site.routes["/robots.txt"] = (200, {}, b"Sitemap: http://[bad\nSitemap: /extra.xml")
     assert shown(site, found(site, "/blog/")) == [
         ("/b", "link"),
         ("/special/rss", "link"),

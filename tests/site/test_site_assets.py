@@ -29,9 +29,27 @@ def test_assets_are_checked_by_head_then_get():
     assert (heads["/shy.png"], gets["/shy.png"]) == (1, 1)
     assert (heads["/missing.png"], gets["/missing.png"]) == (1, 1)
     assert gets["/page"] == 1
+    assert (
+        "Note: 1 of 6 assets were not looked at, such as http://127.0.0.3:1/x.png (policy.port"
+        in (result.stdout)
+    )
     told = result.stdout.partition("Audit: ")[2]
     assert "error: Broken assets (1) [broken-asset]" in told
     assert f"{site.url('/missing.png')}  (HTTP 404 Not Found)" in told
+
+
+def test_a_check_that_was_broken_off_does_not_pass_for_one_that_found_nothing(tmp_path):
+    def slow(asked: Asked) -> Reply:
+        time.sleep(60)
+        return PICTURE
+
+    file = tmp_path / "site.json"
+    with Site({"/": "<img src=/slow.png>", "/slow.png": slow}) as site:
+        result = run_site(site.url(), "--check-assets", "--max-time", "4", "-o", str(file))
+    assert result.returncode == 0
+    (note,) = json.loads(file.read_bytes())["summary"]["notes"]
+    assert note.startswith("1 of 1 assets were not looked at")
+    assert note in result.stdout
 
 
 def test_only_what_became_of_assets_is_told_unless_an_audit_is_wanted(tmp_path):

@@ -189,6 +189,10 @@ def test_nobody_there_is_one_clear_message():
     result = run_site(url, "--quiet")
     assert result.returncode == 5
     assert "net.refused" in result.stderr
+    with Site({}) as site:
+        no_tls = run_site(site.url().replace("http:", "https:"), "--quiet")
+    assert no_tls.returncode == 5
+    assert "write http://" in no_tls.stderr
     assert run_site().returncode == 2
     assert run_site("ftp://x.invalid/").returncode == 2
 
@@ -296,6 +300,44 @@ def test_formats_go_to_files_and_folders(tmp_path):
     assert "Pages" in one.stdout
     assert run_site("http://x.invalid/", "-o", "/nowhere/x.json").returncode == 2
     assert run_site("http://x.invalid/", "--format", "json", "--format", "csv").returncode == 2
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_fetched(tmp_path):
+    file = str(tmp_path / "x")
+    with Site(chain) as site:
+        for words in (
+            ("-o", "/proc/x.json"),
+            ("--format", "json", "--format", "csv", "-o", file, "-o", file),
+            ("--format", "json", "--format", "csv", "-o", "-"),
+            ("--format", "json", "--format", "csv", "-o", "-", "-o", "-"),
+        ):
+            result = run_site(site.url(), *words)
+            assert result.returncode == 2, words
+            assert result.stderr.count("\n") == 1
+        assert site.asked == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_made_and_standard_output_has_a_name(tmp_path):
+    with Site({"/": page()}) as site:
+        folder = run_site(site.url(), "--format", "json", "-o", f"{tmp_path}/new/")
+        named = run_site(site.url(), "--format", "json", "-o", "-")
+        both = run_site(
+            site.url(), "--format", "json", "-o", "-", "--format", "csv", "-o", "/dev/null"
+        )
+    assert folder.returncode == 0
+    assert [each.name for each in (tmp_path / "new").iterdir()] == ["site.json"]
+    assert json.loads(named.stdout)["summary"]["pages"] == 1
+    assert json.loads(both.stdout)["summary"]["pages"] == 1
+
+
+def test_a_format_that_cannot_be_written_does_not_take_the_others_along(tmp_path):
+    kept = tmp_path / "site.json"
+    with Site({"/": page()}) as site:
+        words = ("--format", "csv", "-o", "/dev/full", "--format", "json", "-o", str(kept))
+        result = run_site(site.url(), *words)
+    assert result.returncode == 4
+    assert json.loads(kept.read_bytes())["summary"]["pages"] == 1
 
 
 def test_fail_on_and_compare(tmp_path):

@@ -37,10 +37,19 @@ PAGES = {
     "more",
     [
         {"/robots.txt": robots_with("/map.xml"), "/map.xml": sitemap_of("/a", "/orphan")},
+        {
+            "/robots.txt": Reply(b"Sitemap: http://[bad/\nSitemap: /map.xml\n"),
+            "/map.xml": sitemap_of("/a", "/orphan"),
+        },
         {"/sitemap.xml": sitemap_of("/a", "/orphan")},
         {"/sitemap.xml": moved("/maps/1.xml"), "/maps/1.xml": sitemap_of("/a", "/orphan")},
     ],
-    ids=["named in robots.txt", "where sites have it", "where that leads"],
+    ids=[
+        "named in robots.txt",
+        "named by its path",
+        "where sites have it",
+        "where that leads",
+    ],
 )
 def test_what_only_a_sitemap_names_comes_last_and_without_a_parent(more):
     with Site(PAGES | more) as site:

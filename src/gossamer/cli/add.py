@@ -4,6 +4,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 from gossamer.cli.arguments import (
@@ -58,7 +59,7 @@ def run(arguments: Namespace) -> int:
     if any("url-server" in holder for holder in Workspace(arguments.dir).holders()):
         advice = "the URL server takes them up"
     else:
-        advice = f"crawl them with: gossamer crawl --dir {arguments.dir}"
+        advice = f"crawl them with: gossamer crawl --dir {quote(str(arguments.dir))}"
     print(f"{new:,} new of {len(urls):,}; {advice}")
     return 0
 

@@ -96,7 +96,7 @@ def add_directory(parser: Parser) -> None:
     """Add --dir, the workspace."""
     parser.add_argument(
         "--dir",
-        type=Path,
+        type=folder,
         required=True,
         metavar="WORKSPACE",
         help="the folder that holds all state",
@@ -149,6 +149,13 @@ def load_settings(
     for table, entries in (overrides or {}).items():
         merged.setdefault(table, {}).update(entries)
     return load_with_origins(arguments.config, merged)
+
+
+def folder(text: str) -> Path:
+    """Read the name of a folder; an empty one, of a variable that is not set, means no folder."""
+    if not text:
+        raise ArgumentTypeError("the name is empty; give a folder (. is the current one)")
+    return Path(text)
 
 
 def natural(text: str) -> int:

@@ -3,6 +3,7 @@
 import sys
 from argparse import Namespace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from gossamer.cli.arguments import (
@@ -170,7 +171,7 @@ def _require_workspace(arguments: Namespace) -> None:
     if not Workspace(arguments.dir).exists():
         raise InputError(
             f"no URL given, and no workspace in {arguments.dir} to go on with; "
-            f"write: gossamer crawl URL --dir {arguments.dir}"
+            f"write: gossamer crawl URL --dir {quote(str(arguments.dir))}"
         )
 
 
@@ -197,5 +198,5 @@ def summary_lines(directory: Path, summary: "Summary") -> list[str]:
         *headline,
         f"{progress.pages:,} pages, {size} received in {time}",
         f"{progress.discovered:,} URLs known: {states}",
-        f"more: gossamer status --dir {visible(str(directory))}",
+        f"more: gossamer status --dir {visible(quote(str(directory)))}",
     ]

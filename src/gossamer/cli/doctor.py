@@ -5,7 +5,14 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.cli.arguments import Commands, add_command, add_json, add_settings, load_settings
+from gossamer.cli.arguments import (
+    Commands,
+    add_command,
+    add_json,
+    add_settings,
+    folder,
+    load_settings,
+)
 from gossamer.cli.terminal import Section, print_json, print_sections
 
 if TYPE_CHECKING:
@@ -30,7 +37,7 @@ def register(commands: Commands) -> None:
         """,
     )
     parser.add_argument(
-        "--dir", type=Path, metavar="WORKSPACE", help="also check this workspace, in full"
+        "--dir", type=folder, metavar="WORKSPACE", help="also check this workspace, in full"
     )
     parser.add_argument(
         "--dns-name",

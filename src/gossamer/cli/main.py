@@ -46,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     collect_rarely()
+    _stand_in_for_closed_streams()
     _escape_what_cannot_be_encoded()
     try:
         arguments = parser(words[:1]).parse_args(words)
@@ -95,6 +96,17 @@ def _run(arguments: Namespace, words: Sequence[str]) -> int:
             _print_traceback()
         return _unexpected(error, debug)
     return code
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Open what the caller closed (`>&-`), so that no file of ours takes its number and its text.
+
+    In this order each takes the lowest number that is free, which is its own.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
 
 
 def _escape_what_cannot_be_encoded() -> None:

@@ -4,6 +4,7 @@ import sys
 import time
 from argparse import Namespace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from gossamer.cli.arguments import (
@@ -76,7 +77,7 @@ def run(arguments: Namespace) -> int:
     with change_news(arguments.dir, settings, create=True) as catalog:
         new = sum(each.new for each in subscribe(catalog, wishes, time.time()))
     print(f"{new:,} new of {len(wishes):,} feeds; poll them with: gossamer news run", end="")
-    print(f" --dir {visible(str(arguments.dir))}")
+    print(f" --dir {visible(quote(str(arguments.dir)))}")
     return EXIT_FLAWED if flaws else 0
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from gossamer.cli.arguments import (
@@ -99,7 +100,7 @@ def _print_summary(arguments: Namespace, summary: "NewsSummary") -> None:
         f"{brought.polls:,} feeds polled, {brought.stories:,} new stories, "
         f"{brought.pages:,} pages, {brought.errors:,} errors in {seconds_in_words(run.seconds)}"
     )
-    print(f"more: gossamer news health --dir {visible(str(arguments.dir))}")
+    print(f"more: gossamer news health --dir {visible(quote(str(arguments.dir)))}")
 
 
 def _overrides(arguments: Namespace) -> dict[str, dict[str, object]]:

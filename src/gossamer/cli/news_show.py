@@ -2,6 +2,7 @@
 
 import time
 from argparse import Namespace
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gossamer.cli.arguments import Commands, add_command, add_directory, add_json
@@ -58,7 +59,7 @@ def run(arguments: Namespace) -> int:
         if not any(found):
             raise InputError(
                 f"{arguments.name} is no source, feed or story in {arguments.dir}; "
-                f"list what is: gossamer news list --dir {arguments.dir}"
+                f"list what is: gossamer news list --dir {quote(str(arguments.dir))}"
             )
         if arguments.json:
             print_json(_as_json(catalog.database, found, now))

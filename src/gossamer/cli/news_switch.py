@@ -2,6 +2,7 @@
 
 import time
 from argparse import Namespace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from gossamer.cli.arguments import Commands, add_command, add_directory
@@ -119,7 +120,7 @@ def _each(
             if source is None and not feeds:
                 raise InputError(
                     f"{name} is neither a source nor a feed in {arguments.dir}; nothing was "
-                    f"changed; list all with: gossamer news list --dir {arguments.dir}"
+                    f"changed; list all with: gossamer news list --dir {quote(str(arguments.dir))}"
                 )
         for name, source, feeds in named:
             if source is not None:

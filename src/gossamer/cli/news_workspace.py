@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 
 from gossamer.catalog.news_catalog import NewsCatalog
 from gossamer.catalog.subscriptions import FeedRow, SourceRow, feeds_at, source_named
@@ -68,6 +69,6 @@ def _existing(directory: Path) -> Workspace:
     if not workspace.exists():
         raise WorkspaceError(
             f"no workspace in {directory}: there is no {workspace.catalog.name}; "
-            f"make one with: gossamer news add URL --dir {directory}"
+            f"make one with: gossamer news add URL --dir {quote(str(directory))}"
         )
     return workspace

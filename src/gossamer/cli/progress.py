@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from gossamer.cli.terminal import is_terminal
+from gossamer.cli.terminal import can_draw
 from gossamer.wording import bytes_in_words, seconds_in_words, visible
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def follow(
     if quiet:
         yield None
         return
-    live = is_terminal(stream)
+    live = can_draw(stream)
     display: Display = LiveDisplay(stream, bar=bar) if live else PlainDisplay(stream)
     try:
         yield display.show

@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from gossamer.cli.arguments import Commands, add_command, add_directory, add_json
@@ -72,7 +73,7 @@ def _find(catalog: "SqliteCatalog", typed: str, arguments: Namespace) -> "UrlRow
     if row is None:
         raise InputError(
             f"{typed} is not known in {arguments.dir}; "
-            f"list what is: gossamer export --dir {arguments.dir}"
+            f"list what is: gossamer export --dir {quote(str(arguments.dir))}"
         )
     return row
 
@@ -157,7 +158,10 @@ def _stored(arguments: Namespace, row: "UrlRow", history: "list[FetchRow]") -> "
     for fetch in history:
         if fetch.pointer is not None:
             return read_document(Workspace(arguments.dir).archive, fetch.pointer)
-    raise InputError(f"no bytes are stored for {row.url}; see: gossamer show --dir {arguments.dir}")
+    where = quote(str(arguments.dir))
+    raise InputError(
+        f"no bytes are stored for {row.url}; see: gossamer show --dir {where} {quote(row.url)}"
+    )
 
 
 def _print_heads(document: "StoredDocument") -> None:

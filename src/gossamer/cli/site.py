@@ -5,6 +5,7 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from base64 import b64encode
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from gossamer.cli.arguments import (
@@ -12,12 +13,13 @@ from gossamer.cli.arguments import (
     Parser,
     add_command,
     add_settings,
+    folder,
     load_settings,
     natural,
     positive,
     seconds,
 )
-from gossamer.errors import InputError
+from gossamer.errors import InputError, StoppedError
 from gossamer.wording import visible
 
 if TYPE_CHECKING:
@@ -75,9 +77,8 @@ def _add_output(parser: Parser) -> None:
         "-o",
         "--output",
         action="append",
-        type=Path,
         metavar="FILE",
-        help="a file for each --format, or one folder for all of them",
+        help="a file for each --format, or one folder for all of them; -: standard output",
     )
     parser.add_argument("--audit", action="store_true", help="look for faults of the site")
     parser.add_argument(
@@ -113,8 +114,10 @@ def _add_limits(parser: Parser) -> None:
         "--exclude", action="append", metavar="RE", help="no URLs that match (repeatable)"
     )
     kept = parser.add_mutually_exclusive_group()
-    kept.add_argument("--keep", type=Path, metavar="DIR", help="keep a workspace with the archive")
-    kept.add_argument("--resume", type=Path, metavar="DIR", help="go on with a workspace")
+    kept.add_argument(
+        "--keep", type=folder, metavar="DIR", help="keep a workspace with the archive"
+    )
+    kept.add_argument("--resume", type=folder, metavar="DIR", help="go on with a workspace")
 
 
 def _add_manners(parser: Parser) -> None:
@@ -175,7 +178,12 @@ def run(arguments: Namespace) -> int:
             check_assets=arguments.check_assets,
         )
         with follow(sys.stderr, quiet=arguments.quiet, bar=True) as on_progress:
-            outing = map_site(plan, settings, on_progress=on_progress, launched=workers)
+            try:
+                outing = map_site(plan, settings, on_progress=on_progress, launched=workers)
+            except StoppedError as error:
+                if error.exit_code == StoppedError.exit_code:
+                    raise
+                raise StoppedError(f"{error}; {_again(directory)}", error.exit_code) from error
     if arguments.ignore_robots:
         outing.site_map.notes.insert(0, _ROBOTS_NOTE)
     failed = show.show(outing.site_map)
@@ -208,14 +216,14 @@ def _workspace(arguments: Namespace) -> Path | None:
             # Its pages would be shown as they were then, and look like those of today.
             raise InputError(
                 f"there is a workspace in {arguments.keep} already; go on with it "
-                f"(gossamer site --resume {arguments.keep}), or keep this one elsewhere"
+                f"(gossamer site --resume {quote(str(arguments.keep))}), or keep this one elsewhere"
             )
         return kept.directory
     workspace = Workspace(arguments.resume)
     if not workspace.exists():
         raise InputError(
             f"no workspace in {arguments.resume} to go on with; "
-            f"make one with: gossamer site URL --keep {arguments.resume}"
+            f"make one with: gossamer site URL --keep {quote(str(arguments.resume))}"
         )
     return workspace.directory
 
@@ -300,14 +308,23 @@ def _header(text: str) -> tuple[str, str]:
 def _end(outing: "Outing", directory: Path | None) -> int:
     """Say why the map is not whole, unless the user set the limit; return the exit code."""
     summary = outing.summary
-    if not summary.exit_code:
-        return 0
-    if directory is not None:
-        again = f"go on with: gossamer site --resume {directory}, and the other options of this run"
-    else:
-        again = "nothing was kept to go on with (--keep DIR does that)"
-    reason = summary.message.partition(";")[0]
-    print(
-        f"gossamer: {visible(f'{reason}; the map shows what is there; {again}')}", file=sys.stderr
-    )
-    return summary.exit_code
+    if summary.exit_code:
+        reason = summary.message.partition(";")[0]
+        _say(f"{reason}; the map shows what is there; {_again(directory)}")
+        return summary.exit_code
+    if outing.start_trouble:
+        _say(f"{outing.start_trouble}; the map shows what else is known, from a sitemap")
+        return StoppedError.exit_code
+    return 0
+
+
+def _again(directory: Path | None) -> str:
+    """Say how to go on."""
+    if directory is None:
+        return "nothing was kept to go on with (--keep DIR does that)"
+    where = quote(str(directory))
+    return f"go on with: gossamer site --resume {where}, and the other options of this run"
+
+
+def _say(words: str) -> None:
+    print(f"gossamer: {visible(words)}", file=sys.stderr)

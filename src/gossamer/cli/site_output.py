@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from gossamer.cli.terminal import is_terminal
+from gossamer.cli.terminal import can_draw, is_terminal
 from gossamer.errors import InputError
 from gossamer.wording import visible
 
@@ -30,6 +30,9 @@ _BY_SUFFIX = {
     ".md": "markdown",
 }
 
+_STANDARD = "-"
+"""As a name: standard output."""
+
 
 class Goal(NamedTuple):
     """One format and where it goes."""
@@ -39,32 +42,63 @@ class Goal(NamedTuple):
     """None: standard output."""
 
 
-def destinations(formats: Sequence[str], outputs: Sequence[Path]) -> list[Goal]:
+def destinations(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
     """Return what is written where; complain before anything is crawled."""
-    if not outputs:
+    goals = _goals(formats, outputs)
+    taken: dict[Path | None, str] = {}
+    for goal in goals:
+        file = None if goal.path is None else _writable(goal.name, goal.path)
+        if taken.setdefault(file, goal.name) != goal.name:
+            raise InputError(
+                f"{taken[file]} and {goal.name} cannot share {file or 'standard output'}; "
+                "give each its own -o, or one folder for all"
+            )
+    return goals
+
+
+def _goals(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
+    if not outputs or list(outputs) == [_STANDARD]:
         if len(formats) > 1:
             raise InputError("several formats cannot share standard output; add -o DIR")
         return [Goal(formats[0], None)] if formats else []
+    if "" in outputs:
+        raise InputError("the name of an output is empty; give -o a file or a folder")
     if not formats:
-        formats = [_format_of(path) for path in outputs]
-    if len(outputs) == 1 and (len(formats) > 1 or outputs[0].is_dir()):
-        _make_folder(outputs[0])
-        return [Goal(name, outputs[0]) for name in formats]
+        formats = [_format_of(output) for output in outputs]
+    if len(outputs) == 1 and len(formats) > 1:
+        _make_folder(Path(outputs[0]))
+        return [Goal(name, Path(outputs[0])) for name in formats]
     if len(outputs) != len(formats):
         raise InputError(
             f"{len(formats)} formats and {len(outputs)} outputs: give one -o for each --format, or "
             "one folder for all"
         )
-    for path in outputs:
-        if not path.is_dir() and not path.parent.is_dir():
-            raise InputError(f"cannot write {path}: there is no folder {path.parent}")
-    return [Goal(*pair) for pair in zip(formats, outputs, strict=True)]
+    return [Goal(name, _place(output)) for name, output in zip(formats, outputs, strict=True)]
 
 
-def _format_of(path: Path) -> str:
-    name = _BY_SUFFIX.get(path.suffix.lower())
+def _place(output: str) -> Path | None:
+    if output == _STANDARD:
+        return None
+    if output.endswith("/"):
+        _make_folder(Path(output))
+    return Path(output)
+
+
+def _writable(name: str, path: Path) -> Path:
+    """Return the file for a format; complain if it could not be written."""
+    from gossamer.site.writing import require_writable, target_of
+
+    file = target_of(name, path)
+    if not file.parent.is_dir():
+        raise InputError(f"cannot write {file}: there is no folder {file.parent}")
+    require_writable(file)
+    return file
+
+
+def _format_of(output: str) -> str:
+    name = _BY_SUFFIX.get(Path(output).suffix.lower())
     if name is None:
-        raise InputError(f"cannot tell the format from the name of {path}; add --format")
+        raise InputError(f"cannot tell the format from the name of {output}; add --format")
     return name
 
 
@@ -142,15 +176,22 @@ class Show(NamedTuple):
         from gossamer.site.writing import Extras, write_to_path, write_to_stream
 
         extras = Extras(findings, comparison)
+        trouble: list[Exception] = []
         for name, path in self.goals:
-            if path is not None:
-                write_to_path(name, site_map, path, extras)
-            elif name == "tree":
-                _print_tree(site_map)
-            else:
-                sys.stdout.flush()
-                write_to_stream(name, site_map, sys.stdout.buffer, extras)
-                sys.stdout.buffer.flush()
+            try:
+                if path is not None:
+                    write_to_path(name, site_map, path, extras)
+                elif name == "tree":
+                    _print_tree(site_map)
+                else:
+                    sys.stdout.flush()
+                    write_to_stream(name, site_map, sys.stdout.buffer, extras)
+                    sys.stdout.buffer.flush()
+            except (InputError, OSError) as error:
+                # The others may have room, and the crawl was not for nothing.
+                trouble.append(error)
+        if trouble:
+            raise trouble[0]
         if not self.goals and self.earlier is None:
             _print_tree(site_map)
 
@@ -185,10 +226,13 @@ def _print_tree(site_map: "SiteMap") -> None:
     from gossamer.site.formats import tree
 
     sys.stdout.flush()
-    colours = not os.environ.get("NO_COLOR")
-    terminal = is_terminal(sys.stdout)
-    tree.write(site_map, sys.stdout.buffer, terminal=terminal, colours=colours)
-    sys.stdout.buffer.flush()
+    if is_terminal(sys.stdout):
+        # In the encoding of the terminal; a pipe gets UTF-8 like a file.
+        for line in tree.lines(site_map, _look(sys.stdout)):
+            print(line)
+    else:
+        tree.write(site_map, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def _print_summary(site_map: "SiteMap", goals: Sequence[Goal], file: TextIO) -> None:
@@ -204,7 +248,7 @@ def _print_summary(site_map: "SiteMap", goals: Sequence[Goal], file: TextIO) -> 
 def _look(file: TextIO) -> "Look":
     from gossamer.site.formats.paint import COLOURED, DRAWN, PLAIN
 
-    if not is_terminal(file):
+    if not can_draw(file):
         return PLAIN
     return DRAWN if os.environ.get("NO_COLOR") else COLOURED
 

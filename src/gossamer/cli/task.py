@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.cli.arguments import Commands, Parser, add_command, add_group, add_private
+from gossamer.cli.arguments import Commands, Parser, add_command, add_group, add_private, folder
 from gossamer.wording import visible
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def add_place(parser: Parser) -> None:
         "--config", type=Path, metavar="FILE", help="configuration of the service (ini)"
     )
     place.add_argument(
-        "--dir", type=Path, metavar="WORKSPACE", help="the folder that holds all data"
+        "--dir", type=folder, metavar="WORKSPACE", help="the folder that holds all data"
     )
 
 

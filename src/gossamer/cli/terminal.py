@@ -2,6 +2,7 @@
 
 import os
 import sys
+from codecs import lookup
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -49,6 +50,11 @@ def print_sections(sections: Iterable[Section], stream: TextIO | None = None) ->
 def is_terminal(stream: TextIO) -> bool:
     """Whether a person looks at this stream through a terminal that understands colours."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def can_draw(stream: TextIO) -> bool:
+    """Whether lines, icons and bars appear there as what they are."""
+    return is_terminal(stream) and lookup(stream.encoding).name == "utf-8"
 
 
 def console_on(stream: TextIO) -> "Console":

@@ -26,6 +26,7 @@ from gossamer.crawl.workspace import Workspace
 from gossamer.errors import StoppedError
 from gossamer.handlers.user import UserHandler, name_of_handler
 from gossamer.handlers.visited import VisitedPage
+from gossamer.messages import Kind
 from gossamer.url.canonical import Joiner
 
 _MAX_WAITING: Final = 256
@@ -54,7 +55,7 @@ async def crawl(
 
     Without a `directory` the workspace is temporary. Leaving the loop early stops the crawl. A
     crawl that stops while work remains (hosts that do not answer, a full disk) raises after the
-    last page.
+    last page. Sitemaps are read, and not yielded.
     """
     overrides = _overrides(
         {
@@ -213,6 +214,9 @@ class _Reader:
         # Each look at a row sees all that is committed by then.
         row = self._catalog.row(doc_id)
         if row is None or row.fetch is None or row.fetch.pointer is None:
+            return None
+        if row.kind == Kind.SITEMAP:
+            # No limit counts it, and nobody asked for it.
             return None
         archive = self._workspace.archive
         return visited_page(archive, row, row.fetch, self._settings, self._joiner)

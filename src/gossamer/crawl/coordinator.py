@@ -36,7 +36,6 @@ from gossamer.crawl.supply import Supply
 from gossamer.messages import Done, Found, Kind, Visit
 from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
-from gossamer.url.canonical import canonicalize
 from gossamer.url.parts import host_of, md5_of, port_of
 from gossamer.urlserver.urlserver import FetchRobots
 
@@ -282,10 +281,7 @@ class Coordinator:
         named = self._robots.sitemaps()
         if not named or not self._settings.crawl.sitemaps:
             return
-        urls = {
-            url for text in named if (url := canonicalize(text, self._settings.url)) is not None
-        }
-        found = [self._sitemap(url) for url in urls]
+        found = [self._sitemap(url) for url in set(named)]
         wall = self._clock.time()
         self._keeper.write(
             lambda catalog: catalog.discover(found, wall), lambda _: self._supply.more_now()

@@ -17,6 +17,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from msgspec import Struct
@@ -97,7 +98,7 @@ def crawl_workspace(
         if not seeds:
             raise InputError(
                 f"nothing to crawl in {directory}: it has no start URL yet; "
-                f"give one: gossamer crawl URL --dir {directory}"
+                f"give one: gossamer crawl URL --dir {quote(str(directory))}"
             )
         recovery = catalog.begin_run(clock.time())
         reconsider(catalog, seeds, settings, clock.time())

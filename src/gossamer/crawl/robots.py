@@ -13,6 +13,7 @@ from gossamer.config.spider import SpiderSettings
 from gossamer.messages import Fetch, Kind, Manner, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
+from gossamer.url.canonical import Joiner
 from gossamer.urlserver.urlserver import (
     FetchRobots,
     RobotsAnswer,
@@ -31,6 +32,7 @@ class RobotsDesk:
         self._spider = spider
         self._urlserver = urlserver
         self._max_bytes = settings.urlserver.robots_max_bytes
+        self._joiner = Joiner(settings.url)
         self._clock = clock
         self._out: dict[int, FetchRobots] = {}
         self._records: list[RobotsRecord] = []
@@ -77,7 +79,7 @@ class RobotsDesk:
         return records
 
     def sitemaps(self) -> list[str]:
-        """Return the sitemaps named since the last call, as written."""
+        """Return the sitemaps named since the last call."""
         sitemaps, self._sitemaps = self._sitemaps, []
         return sitemaps
 
@@ -94,7 +96,9 @@ class RobotsDesk:
         )
 
     def _note(self, authority: str, answer: RobotsAnswer, rules: RobotsRules, now: float) -> None:
-        self._sitemaps.extend(rules.sitemaps)
+        # The protocol wants whole URLs; many sites write a path.
+        named = self._joiner.join_all(f"{authority}/", rules.sitemaps)
+        self._sitemaps.extend(url for url in named if url is not None)
         if rules.failures and rules.state is not RobotsState.UNREACHABLE:
             # The last good copy is in use, and it is what the catalog has.
             return

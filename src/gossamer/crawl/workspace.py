@@ -22,6 +22,7 @@ import fcntl
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Final, Literal, Self
 
 from gossamer.clock import Clock
@@ -66,7 +67,7 @@ class Workspace:
         if not self.exists():
             raise WorkspaceError(
                 f"no workspace in {self.directory}: there is no {self.catalog.name}; "
-                f"make one with: {make} --dir {self.directory}"
+                f"make one with: {make} --dir {quote(str(self.directory))}"
             )
         return self
 

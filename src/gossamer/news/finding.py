@@ -10,7 +10,6 @@ a start page declares its feeds, and one of them is a feed, nothing is guessed.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
-from urllib.parse import urljoin
 
 import msgspec
 from msgspec import Struct, field
@@ -29,7 +28,7 @@ from gossamer.news.noticing import HANDLER, Notice
 from gossamer.outcomes import Outcome, State
 from gossamer.parse.discovery import COMMON_PATHS
 from gossamer.url.address import port_refusal
-from gossamer.url.canonical import canonicalize
+from gossamer.url.canonical import Joiner
 from gossamer.url.parts import authority_of, directory_of, host_of, md5_of, port_of
 from gossamer.urlserver.robots_rules import RuleSet
 
@@ -278,8 +277,8 @@ class _Search:
         if robots is None or robots.outcome != Outcome.OK or robots.status != 200:
             return []
         rules = RuleSet(robots.body, self._settings.spider.robots_agent)
-        named = (urljoin(f"{authority}/", text) for text in rules.sitemaps)
-        return _likely([url for text in named if (url := canonicalize(text))])
+        named = Joiner().join_all(f"{authority}/", rules.sitemaps)
+        return _likely([url for url in named if url is not None])
 
 
 def _usual_paths(url: str) -> list[str]:

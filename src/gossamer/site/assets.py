@@ -36,18 +36,44 @@ _decode: Final = msgspec.json.Decoder(Weight).decode
 
 def check_assets(site_map: SiteMap, settings: Settings, limit: TimeLimit) -> Summary | None:
     """Note in the map what became of each asset; return how a run that was broken off ended."""
-    pages = {page.url: page for page in site_map.pages}
-    urls = dict.fromkeys(
-        url
-        for page in site_map.pages
-        for members in page.assets.values()
-        for url in members
-        if url.startswith(("http://", "https://"))
+    urls = _assets_of(site_map)
+    summary = _check_all(urls, site_map, settings, limit)
+    site_map.notes.extend(_notes(urls, site_map))
+    return summary
+
+
+def _notes(urls: Sequence[str], site_map: SiteMap) -> Iterator[str]:
+    """Say how many assets nobody asked for: that nothing is found there means nothing."""
+    checked = site_map.checked
+    left = [url for url in urls if url not in checked or checked[url].outcome.startswith("policy.")]
+    if left:
+        reason = checked[left[0]].error if left[0] in checked else "there was no time for it"
+        counted = f"{len(left):,} of {len(urls):,} assets"
+        yield f"{counted} were not looked at, such as {left[0]} ({reason})"
+
+
+def _assets_of(site_map: SiteMap) -> list[str]:
+    return list(
+        dict.fromkeys(
+            url
+            for page in site_map.pages
+            for members in page.assets.values()
+            for url in members
+            if url.startswith(("http://", "https://"))
+        )
     )
+
+
+def _check_all(
+    urls: Sequence[str], site_map: SiteMap, settings: Settings, limit: TimeLimit
+) -> Summary | None:
+    pages = {page.url: page for page in site_map.pages}
     site_map.checked.update((url, _of_page(pages[url])) for url in urls if url in pages)
     sites = {site_of(page.url) for page in site_map.pages}
     own = [url for url in urls if url not in pages and site_of(url) in sites]
     others = [url for url in urls if url not in pages and site_of(url) not in sites]
+    if limit.stops.requested is not None:
+        return None
     for group, paced in ((own, _plain(settings)), (others, _slow(_plain(settings)))):
         for kind in (Kind.CHECK, Kind.ASSET):
             wanted = [url for url in group if kind is Kind.CHECK or _is_refused(site_map, url)]

@@ -1,6 +1,6 @@
 """The pages of the map, from what the catalog holds of them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from http import HTTPStatus
 from typing import Final
 
@@ -19,12 +19,18 @@ FINE: Final = PAGE_OUTCOMES | {Outcome.REDIR_NONE, Outcome.REDIR_SCOPE, Outcome.
 _FROM_SERVER: Final = frozenset({Outcome.HTTP_4XX, Outcome.HTTP_429, Outcome.HTTP_5XX})
 _decode: Final = msgspec.json.Decoder(Observation).decode
 
+Look = Callable[[int], Observation | None]
+"""Looks at a document that nobody observed when it was fetched; None: it is not there."""
+
 
 class Builder:
     """Makes pages as they are met; of equal texts (most pages share assets) it keeps one."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, look: Look | None = None) -> None:
         self._urls = names.urls
+        self._look = look
+        self.unseen: list[str] = []
+        """Pages of which no more is known than that they were fetched."""
         self._texts: dict[str, str] = {}
         self._pages: list[Page] = []
 
@@ -46,8 +52,14 @@ class Builder:
 
     def _page(self, met: Met, row: Surveyed, targets: list[int]) -> Page:
         urls = self._urls
-        seen = _observation(row)
         url = urls[met.doc_id]
+        seen = _observation(row)
+        if not seen.sha256 and row.body_bytes and row.outcome in PAGE_OUTCOMES:
+            # Another command fetched it, such as `gossamer crawl`.
+            looked = self._look(met.doc_id) if self._look is not None else None
+            if looked is None:
+                self.unseen.append(url)
+            seen = looked or seen
         assets = no_assets()
         for kind, members in seen.assets.items():
             assets[kind] = [self._texts.setdefault(member, member) for member in members]

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,13 +16,18 @@ from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.workspace import Workspace
-from gossamer.site.failure import require_pages
+from gossamer.errors import WorkspaceError
+from gossamer.site.build import Look
+from gossamer.site.failure import require_pages, start_trouble
 from gossamer.site.model import SiteMap
 from gossamer.site.ring import Ring, TimeLimit
 from gossamer.site.settings import in_order
 from gossamer.site.survey import Survey
 from gossamer.url.canonical import parse_start_url
 from gossamer.url.parts import authority_of
+
+if TYPE_CHECKING:
+    from gossamer.site.recall import Recall
 
 
 class Plan(Struct, frozen=True):
@@ -44,13 +51,19 @@ class Outing(Struct, frozen=True):
 
     site_map: SiteMap
     summary: Summary
+    start_trouble: str = ""
+    """What is wrong with the start page; what a sitemap names is in the map all the same."""
 
 
 def missing_secrets(directory: Path, settings: Settings) -> list[str]:
     """Name what an earlier run in this workspace was given and this one was not."""
     path = Workspace(directory).catalog
-    with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
-        return seeds.missing_secrets(catalog, settings)
+    try:
+        with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
+            return seeds.missing_secrets(catalog, settings)
+    except WorkspaceError:
+        # Of an earlier version, which the crawl brings up to date; else the crawl complains.
+        return []
 
 
 def map_site(
@@ -73,12 +86,28 @@ def map_site(
             # The site has moved, to www for instance: both names are one site from now on (B8).
             summary = ring.crawl([moved_to], limit)
         with ring.reading() as catalog:
-            site_map = survey.map_of(catalog, summary, all_links=plan.all_links)
+            look = _look(plan.directory, catalog, settings)
+            site_map = survey.map_of(catalog, summary, all_links=plan.all_links, look=look)
             robots = catalog.robots(authority_of(site_map.start_url))
     site_map.seconds = time.monotonic() - began
     require_pages(site_map, summary, robots)
-    if plan.check_assets and limit.stops.requested is None:
+    if plan.check_assets:
         from gossamer.site.assets import check_assets  # noqa: PLC0415 - few ask for it
 
         summary = check_assets(site_map, settings, limit) or summary
-    return Outing(site_map, summary)
+    return Outing(site_map, summary, start_trouble(site_map))
+
+
+def _look(directory: Path | None, catalog: SqliteCatalog, settings: Settings) -> Look | None:
+    """Return how to look at what another command fetched into this workspace."""
+    if directory is None:
+        return None
+    archive = Workspace(directory).archive
+
+    @cache
+    def recall() -> "Recall":
+        from gossamer.site.recall import Recall  # noqa: PLC0415 - few workspaces need it
+
+        return Recall(archive, catalog, settings)
+
+    return lambda doc_id: recall().observation(doc_id)

@@ -23,7 +23,7 @@ from gossamer.crawl.seeds import seeds_of
 from gossamer.errors import InputError
 from gossamer.messages import Found, Kind
 from gossamer.outcomes import PAGE_OUTCOMES, RULES, Outcome, State
-from gossamer.site.build import FINE, Builder
+from gossamer.site.build import FINE, Builder, Look
 from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
 from gossamer.site.model import SiteMap
 from gossamer.site.settings import TRIES
@@ -70,10 +70,17 @@ class Survey:
         target = row.fetch.redirect_to
         return None if target in seeds_of(catalog) else target
 
-    def map_of(self, catalog: SqliteCatalog, summary: Summary, *, all_links: bool) -> SiteMap:
+    def map_of(
+        self,
+        catalog: SqliteCatalog,
+        summary: Summary,
+        *,
+        all_links: bool,
+        look: Look | None = None,
+    ) -> SiteMap:
         """Return the map of all that was reached, without its time."""
         names = Names(catalog)
-        builder = Builder(names)
+        builder = Builder(names, look)
         found = self._walk(catalog, names, on_page=builder.note)
         stopped_by = _STOPPED_BY.get(summary.reason, summary.reason)
         if not stopped_by and self._max_pages and found.missing:
@@ -88,7 +95,7 @@ class Survey:
             complete=not (stopped_by or found.unfetched or found.missing),
             stopped_by=stopped_by,
             robots_blocked=[names.urls[doc_id] for doc_id in found.blocked],
-            notes=list(_trap_notes(catalog, names, found)),
+            notes=[*_trap_notes(catalog, names, found), *_unseen_notes(builder.unseen)],
         )
 
     def _settle(self, catalog: SqliteCatalog) -> None:
@@ -169,4 +176,12 @@ def _trap_notes(catalog: SqliteCatalog, names: Names, found: Closure) -> Iterato
         yield (
             f"{len(found.trapped):,} URLs were not fetched because they look endless, such as "
             f"{names.urls[first]} ({reason})"
+        )
+
+
+def _unseen_notes(urls: list[str]) -> Iterator[str]:
+    if urls:
+        yield (
+            f"what {len(urls):,} pages consist of is not known, such as {urls[0]}: another command "
+            "fetched them, and their bytes are not in the archive"
         )

@@ -90,7 +90,7 @@ def write_to_path(
 
     Only a sitemap of many URLs becomes more than one file; the others are named after the first.
     """
-    target = path / _format(name).file_name if path.is_dir() else path
+    target = target_of(name, path)
     if name != "xml":
         with _whole(target) as file:
             write_to_stream(name, site_map, file, extras)
@@ -103,6 +103,20 @@ def write_to_path(
             file.write(content)
         written.append(target.with_name(part))
     return written
+
+
+def target_of(name: str, path: Path) -> Path:
+    """Return the file that a format goes to: this one, or one in this folder."""
+    return path / _format(name).file_name if path.is_dir() else path
+
+
+def require_writable(path: Path) -> None:
+    """Complain if a file could not be written here; a device or a pipe is left alone."""
+    if path.exists() and not path.is_file():
+        return
+    temporary = _temporary(path)
+    _opened(temporary, "xb", path).close()
+    temporary.unlink()
 
 
 def _format(name: str) -> Format:
@@ -120,7 +134,7 @@ def _whole(path: Path) -> Iterator[BinaryIO]:
         with _opened(path, "wb", path) as file:
             yield file
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = _temporary(path)
     with _opened(temporary, "xb", path) as file:
         try:
             yield file
@@ -130,6 +144,10 @@ def _whole(path: Path) -> Iterator[BinaryIO]:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 def _opened(path: Path, mode: Literal["wb", "xb"], named: Path) -> BinaryIO:
