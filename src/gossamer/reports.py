@@ -65,7 +65,7 @@ class PageReport(Struct, frozen=True, array_like=True, gc=False):
     raw_md5: str = ""
     """Of the body, in hexadecimal digits."""
     links: tuple[str, ...] = ()
-    """Canonical URLs of pages that it refers to."""
+    """Canonical URLs that may be followed: of pages, and of what is neither page nor medium."""
     media: tuple[str, ...] = ()
     """Canonical URLs of pictures, sound and films."""
     links_inside: int = 0

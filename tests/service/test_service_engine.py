@@ -101,6 +101,73 @@ def test_batch_after_batch_crawls_the_site_and_nothing_twice(tmp_path: Path, pap
     site.close()
 
 
+PLACES = """<html manifest=/manifest>
+<head><link rel=stylesheet href=/style.css><script src=/script.js></script>
+<link rel=icon href=/icon.png></head>
+<body background=/ground.png><a href=/a>a</a><img src=/img.png srcset="/big.png 2x">
+<iframe src=/iframe></iframe><map><area href=/area></map><q cite=/cite>q</q>
+<embed src=/embed><object data=/object></object>
+<video src=/film poster=/poster.png><track src=/track></video><audio src=/sound></audio>
+<input type=image src=/input.png><button formaction=/form>x</button>
+<p style="background: url(/inline.png)">p</p><a href="mailto:x@example.org">m</a>"""
+
+
+@pytest.mark.req("S3.67")
+def test_urls_are_collected_from_all_places_of_a_page(tmp_path: Path, paper: Press) -> None:
+    paper.routes["/"] = (200, {"Content-Type": "text/html"}, PLACES.encode())
+    site = Site(tmp_path / "w", paper.url("/"))
+    assert site.crawl() == 1
+    assert site.members().keys() == {
+        paper.url(path)
+        for path in (
+            *("/", "/a", "/iframe", "/area", "/cite", "/form"),
+            *("/manifest", "/style.css", "/script.js", "/embed", "/object", "/track"),
+            *("/icon.png", "/ground.png", "/img.png", "/big.png", "/poster.png", "/input.png"),
+            *("/film", "/sound", "/inline.png"),
+        )
+    }
+    site.close()
+
+
+@pytest.mark.req("S3.67")
+def test_frames_are_collected(tmp_path: Path, paper: Press) -> None:
+    body = b"<html><frameset><frame src=/one><frame src=/two></frameset></html>"
+    paper.routes["/"] = (200, {"Content-Type": "text/html"}, body)
+    site = Site(tmp_path / "w", paper.url("/"))
+    assert site.crawl() == 1
+    assert site.members().keys() == {paper.url(path) for path in ("/", "/one", "/two")}
+    site.close()
+
+
+@pytest.mark.req("S3.67")
+def test_what_says_nofollow_is_not_collected(tmp_path: Path, paper: Press) -> None:
+    html = {"Content-Type": "text/html"}
+    listed = "<a href=/free>1</a><a rel=nofollow href=/marked>2</a><a href=/meta>3</a>"
+    twice = "<a href=/header>4</a><a rel=nofollow href=/free>5</a>"
+    paper.routes["/"] = (200, html, (listed + twice).encode())
+    paper.routes["/free"] = (200, html, b"free")
+    kept = b"<a href=/hidden>x</a><img src=/hidden.png>"
+    paper.routes["/meta"] = (200, html, b"<meta name=robots content=nofollow>" + kept)
+    paper.routes["/header"] = (200, {**html, "X-Robots-Tag": "nofollow"}, kept)
+    site = Site(tmp_path / "w", paper.url("/"))
+    assert [site.crawl() for _ in range(3)] == [1, 3, 0]
+    assert site.members().keys() == {paper.url(path) for path in ("/", "/free", "/meta", "/header")}
+    # They are counted all the same.
+    assert site.members("links_i")[paper.url("/")] == 4
+    site.close()
+
+
+@pytest.mark.req("S3.67")
+def test_what_says_nofollow_is_not_picked_either(tmp_path: Path, paper: Press) -> None:
+    body = b"<ul><a rel=nofollow href=/marked>1</a><a href=/free>2</a></ul><a href=/other>3</a>"
+    paper.routes["/"] = (200, {"Content-Type": "text/html"}, body)
+    site = Site(tmp_path / "w", paper.url("/"))
+    site.property("COLLECT_URLS_XPATH_LIST", '{"sets": {"*": ["//ul/a"]}}')
+    assert site.crawl() == 1
+    assert site.members().keys() == {paper.url(path) for path in ("/", "/free")}
+    site.close()
+
+
 @pytest.mark.req("S3.56", "S3.57")
 def test_what_robots_txt_forbids_is_not_asked_for(tmp_path: Path, paper: Press) -> None:
     paper.routes["/robots.txt"] = (200, {}, b"User-agent: *\nDisallow: /private\n")
