@@ -48,12 +48,12 @@ def page(paper: Press, path: str, *links: str) -> None:
 class Site:
     """One site of a workspace; what the operations do is done by hand here."""
 
-    def __init__(self, directory: Path, root: str, **fields: object) -> None:
+    def __init__(self, directory: Path, *roots: str, **fields: object) -> None:
         directory.mkdir()
         (directory / "archive").mkdir()
         self.directory = directory
         rig = Sites(directory)
-        self.set_id = rig.site(root, **fields)
+        self.set_id = rig.site(*roots, **fields)
         rig.now = time.time()
         self._rig = rig
 
@@ -275,4 +275,36 @@ def test_contents_are_kept_as_files_of_the_site_in_utf8(tmp_path: Path, paper: P
     assert (folder / names[0]).read_bytes().decode() == body.decode("latin-1")
     assert (folder / names[1]).read_bytes().startswith(b"HTTP/1.1 200 OK\r\n")
     assert (folder / names[2]).read_bytes().startswith(b"GET / HTTP/1.1\r\n")
+    site.close()
+
+
+TEXTS = {
+    "/thai": ("text/html; charset=windows-874", "<p>สวัสดี", "cp874"),
+    "/japanese": ("text/html; charset=Shift_JIS", "<p>①髙橋", "cp932"),
+    "/plain": ("text/plain; charset=windows-1251", "Привет", "cp1251"),
+    "/garbled": ("text/html; charset=utf-8", "<p>" + "Привет" * 20, "cp1251"),
+}
+
+
+@pytest.mark.req("S3.59", "S3.64", "S3.77")
+def test_texts_are_kept_in_utf8_and_what_cannot_be_read_is_an_error(
+    tmp_path: Path, paper: Press
+) -> None:
+    for path, (kind, text, codec) in TEXTS.items():
+        paper.routes[path] = (200, {"Content-Type": kind}, text.encode(codec))
+    site = Site(tmp_path / "w", *map(paper.url, TEXTS))
+    raw = tmp_path / "w" / "raw"
+    store = replace(SETTINGS.store, keep=False, raw_folder=str(raw))
+    site._rig.catalog.make_batch(NORMAL, 9, time.time(), 60.0, 5)
+    run_engine(tmp_path / "w", replace(SETTINGS, store=store), once=True, install_signals=False)
+    masks, charsets = site.members("error_mask"), site.members("charset")
+    for path, (kind, text, _) in TEXTS.items():
+        url = paper.url(path)
+        is_wrong = path == "/garbled"
+        assert masks[url] == is_wrong << ErrorBit.CODE_PAGE_CONVERSION
+        assert str(charsets[url]).lower() == kind.partition("=")[2].lower()
+        if not is_wrong:
+            (file,) = raw.rglob(f"{md5_of(url).hex()}_*.bin")
+            assert file.read_bytes().decode() == text
+    assert site.field("error_mask") == 1 << ErrorBit.CODE_PAGE_CONVERSION
     site.close()

@@ -10,6 +10,7 @@ from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Kind
 from gossamer.objects.modified import header_moment
 from gossamer.objects.proxying import is_spoiled
+from gossamer.parse.charset import recoded
 from gossamer.reports import PageReport
 from gossamer.service.picking import Picked, picked
 from gossamer.url.parts import host_of, md5_of
@@ -39,6 +40,7 @@ def report(page: VisitedPage) -> Iterator[PageReport]:
         length=_length(page),
         picked=_picked(page),
         keys=b"".join([*(_place(url)[0] for url in links), *map(md5_of, media)]),
+        garbled=recoded(page.body, page.charset)[1],
     )
 
 
