@@ -132,6 +132,18 @@ def crawler(tmp_path: Path, paper: Press) -> Iterator[Crawler]:
     made.close()
 
 
+@pytest.mark.req("S3.46", "S3.70")
+def test_an_item_with_another_id_than_that_of_its_url_comes_back(crawler: Crawler) -> None:
+    page(crawler.paper, "/a")
+    site = crawler.site()
+    done = crawler.crawl(replace(crawler.item(site, "/a"), url_id="0" * 32))
+    assert [each.url_id for each in done.items] == [url_md5(crawler.paper.url("/a"))]
+    # An id that the site knows goes before what came along.
+    done = crawler.crawl(replace(crawler.item(site, "/"), url_id=done.items[0].url_id))
+    assert crawler.asked() == ["/a", "/a"]
+    assert crawler.paths(done) == ["/a"]
+
+
 def page(paper: Press, path: str, *links: str) -> None:
     anchors = "".join(f"<a href='{link}'>{link}</a>" for link in links)
     body = f"<html><title>{path}</title><p>The page {path}.</p>{anchors}".encode()

@@ -66,7 +66,9 @@ def _crawl(settings: ServiceSettings, engine: Settings, batch: Batch, clock: Clo
     seconds = float(batch.max_execution_time) or UNLIMITED_SECONDS
     path = Workspace(settings.data_dir).catalog
     with ServiceCatalog.open(path, engine.catalog, shared=True) as catalog:
-        batch_id = Acceptor(settings, catalog, clock).accept(batch, seconds)
+        acceptor = Acceptor(settings, catalog, clock)
+        batch = acceptor.identified(batch)
+        batch_id = acceptor.accept(batch, seconds)
         limit = TimeLimit(clock, seconds)
 
         def crawl() -> None:
