@@ -234,7 +234,7 @@ RETURNING host_id;
 -- Active sites that take part in crawling and have new URLs, in their order.
 SELECT set_id FROM service_site
 WHERE state = 1 AND recrawl_lock_until IS NULL
-    AND coalesce((SELECT CAST(value AS INTEGER) & 1 FROM service_property
+    AND coalesce((SELECT CAST(nullif(trim(value), '') AS INTEGER) & 1 FROM service_property
         WHERE service_property.site_id = service_site.site_id AND name = 'MODES_FLAG'
             AND url_md5 = ''), 1)
     AND EXISTS (SELECT 1 FROM member
@@ -262,9 +262,14 @@ UPDATE service_site SET tcdate = ? WHERE set_id = ?;
 SELECT count(*) FROM batch WHERE state = 0 AND kind = ?;
 
 -- name: stuck_members
--- Members that somebody selected long ago and never finished.
+-- Members that somebody selected long ago and never finished; a client need not say when it did.
 SELECT set_id, doc_id FROM member
-WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7 AND tcdate < ? LIMIT ?;
+WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7 AND tcdate < ?1
+UNION ALL
+SELECT set_id, doc_id FROM member
+WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7 AND tcdate IS NULL
+    AND coalesce(udate, cdate, 0) < ?1
+LIMIT ?2;
 
 -- name: return_member
 -- A member is new again.
