@@ -124,8 +124,8 @@ class Workshop:
     def spoil(self, site_id: str, name: str, value: str) -> None:
         """Give a property a value that would be refused."""
         self.query(
-            "INSERT INTO service_property (site_id, url_md5, name, value) "
-            "SELECT site_id, '', ?, ? FROM service_site WHERE id = ?",
+            "INSERT INTO service_property (site_id, name, value, cdate) "
+            "SELECT site_id, ?, ?, 0 FROM service_site WHERE id = ?",
             *(name, value, site_id),
         )
 
