@@ -411,9 +411,20 @@ class BatchCommit:
 
     def expire(self) -> list[int]:
         """Give up batches whose time is over; return which."""
+        self._leave_orphans()
         rows = self._connection.execute(BATCHES["overdue_batches"], (self._now,)).fetchall()
         self.give_up([row[0] for row in rows], "its time was over")
         return [row[0] for row in rows]
+
+    def _leave_orphans(self) -> None:
+        """End items of sites that are gone, so that others need not wait behind them."""
+        rows = self._connection.execute(BATCHES["orphaned_items"]).fetchall()
+        for batch_id, set_id, doc_id, _ in rows:
+            self._ended.append((int(ItemState.LEFT_OUT), batch_id, set_id, doc_id))
+            self._shrunk.add(batch_id)
+        self._end_what_is_over()
+        for *_, at in rows:
+            self._unwant(at)
 
     def give_up(self, batch_ids: Sequence[int], why: str) -> None:
         """End batches: what is selected is new again, or forgotten if the batch asks for that."""

@@ -191,6 +191,12 @@ UNION ALL SELECT batch_id FROM batch WHERE state = 4 AND until <= ?1;
 -- The items of a batch that are not over.
 SELECT set_id, doc_id, at FROM batch_item WHERE batch_id = ? AND state = 0;
 
+-- name: orphaned_items
+-- Items that are not over, and whose sites were emptied or deleted.
+SELECT batch_id, set_id, doc_id, at FROM batch_item
+WHERE state = 0 AND NOT EXISTS
+    (SELECT 1 FROM service_site WHERE service_site.set_id = batch_item.set_id);
+
 -- name: items_of
 -- The items of a batch, with what became of them.
 SELECT service_site.id, lower(hex(url.md5)), url.url, batch_item.state, member.status,
