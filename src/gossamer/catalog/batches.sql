@@ -283,7 +283,8 @@ UPDATE member SET status = CASE WHEN status IN (5, 6) THEN 4 ELSE 1 END, batch_i
 WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 5, 6, 8)
     AND NOT EXISTS (SELECT 1 FROM batch_item JOIN batch USING (batch_id)
         WHERE batch.state = 0 AND batch_item.state = 0 AND batch_item.set_id = member.set_id
-            AND batch_item.doc_id = member.doc_id);
+            AND batch_item.doc_id = member.doc_id)
+RETURNING status;
 
 -- name: members_changed
 -- Sites have lost URLs, or want others than before.
