@@ -65,7 +65,7 @@ class PageReport(Struct, frozen=True, array_like=True, gc=False):
     raw_md5: str = ""
     """Of the body, in hexadecimal digits."""
     links: tuple[str, ...] = ()
-    """Canonical URLs of pages that it refers to."""
+    """Canonical URLs that may be followed: of pages, and of what is neither page nor medium."""
     media: tuple[str, ...] = ()
     """Canonical URLs of pictures, sound and films."""
     links_inside: int = 0
@@ -81,6 +81,8 @@ class PageReport(Struct, frozen=True, array_like=True, gc=False):
     """Canonical URLs that are in the places which a site has named, by site."""
     keys: bytes = b""
     """The md5s of links and media, one after the other: whoever commits has no time to waste."""
+    garbled: bool = False
+    """It cannot be read in its charset."""
 
     def key_by_url(self) -> dict[str, bytes]:
         """Return the md5s of links and media, as far as they are given."""

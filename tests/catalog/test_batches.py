@@ -79,6 +79,12 @@ def test_a_site_may_take_no_part_in_crawling(sites: Sites) -> None:
     assert sites.make() == []
 
 
+def test_without_modes_a_site_takes_part_in_everything(sites: Sites) -> None:
+    one = sites.site(HOME)
+    sites.property(one, "MODES_FLAG", "")
+    assert sites.make() == [HOME]
+
+
 @pytest.mark.req("S3.49")
 def test_urls_of_sites_that_are_not_active_are_left_out(sites: Sites) -> None:
     for state in SiteState:
@@ -88,20 +94,21 @@ def test_urls_of_sites_that_are_not_active_are_left_out(sites: Sites) -> None:
 
 @pytest.mark.req("S3.50")
 @pytest.mark.parametrize(
-    ("fields", "bit"),
+    ("fields", "mask"),
     [
-        ({"max_errors": 3, "errors": 4}, ErrorBit.SITE_MAX_ERRORS),
-        ({"max_resources": 3, "resources": 4}, ErrorBit.SITE_MAX_RESOURCES),
+        ({"max_errors": 3, "errors": 4}, 1 << 14),
+        ({"max_resources": 3, "resources": 4}, 1 << 15),
+        ({"max_errors": 3, "errors": 4, "max_resources": 3, "resources": 4}, 3 << 14),
     ],
 )
 def test_a_site_beyond_its_limits_is_suspended(
-    sites: Sites, fields: dict[str, int], bit: ErrorBit
+    sites: Sites, fields: dict[str, int], mask: int
 ) -> None:
     one = sites.site(HOME, error_mask=1, **fields)
     sites.has_odd_counters = True
     assert sites.make() == []
     assert sites.field(one, "state") == SiteState.SUSPENDED
-    assert sites.field(one, "error_mask") == 1 | 1 << bit
+    assert sites.field(one, "error_mask") == 1 | mask
     assert sites.field(one, "errors") == fields.get("errors", 0) + 1
     assert sites.field(one, "tcdate") == sites.now
 
@@ -407,6 +414,23 @@ def test_stuck_urls_are_new_again_unless_their_batch_is_open(
     assert sites.catalog.return_stuck(sites.now, 3_600.0, 500) == 1
     assert sites.members(one) == {HOME: stuck, A: NEW}
     assert sites.field(one, "new_urls") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "then"), [(2, NEW), (3, NEW), (8, NEW), (5, CRAWLED), (6, CRAWLED)]
+)
+def test_urls_that_a_client_has_selected_and_left_are_returned(
+    sites: Sites, status: int, then: int
+) -> None:
+    one = sites.site(HOME, A)
+    sites.query("UPDATE member SET status = ?, tcdate = NULL, udate = ?", status, sites.now)
+    sites.has_odd_counters = True
+    sites.now += 3_600
+    assert sites.catalog.return_stuck(sites.now, 3_600.0, 500) == 0
+    sites.now += 1
+    assert sites.catalog.return_stuck(sites.now, 3_600.0, 1) == 1
+    assert sites.catalog.return_stuck(sites.now, 3_600.0, 500) == 1
+    assert sites.members(one) == {HOME: then, A: then}
 
 
 def test_no_more_urls_are_returned_at_once_than_asked_for(sites: Sites) -> None:

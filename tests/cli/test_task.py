@@ -202,6 +202,7 @@ def test_there_is_nothing_to_process_without_a_workspace(task: Task, tmp_path: P
     code, _, complaints = task("process", {"items": []}, "--dir", tmp_path / "missing")
     assert code == 1
     assert "no workspace" in complaints
+    assert "| gossamer task db --dir" in complaints
     assert not (tmp_path / "missing").exists()
 
 

@@ -135,6 +135,41 @@ def test_properties_that_are_not_supported_are_named_with_the_reason():
         check_properties(properties(HTTP_HEADER=""))
 
 
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("AGING_URL_CRITERION", "Depth = 3 AND CDate < NOW()", "Nonsense = 3"),
+        ("CONNECTION_TIMEOUT", "2.5", "soon"),
+        ("CONNECTION_TIMEOUT", "0.001", "-1"),
+        ("HTML_REDIRECTS_MAX", "0", "-1"),
+        ("HTTP_CODE_STATUS_UPDATE", '{"404": 1, "503": 4}', '{"404": 99}'),
+        ("HTTP_CODE_STATUS_UPDATE", "{}", '{"none": 1}'),
+        ("HTTP_REDIRECTS_MAX", "12", "abc"),
+        ("PDATE_DAY_MONTH_ORDER", '[{"pattern": ".", "order": 1}]', "{}"),
+        ("PDATE_SOURCES_MASK", "255", "xx"),
+        ("PDATE_SOURCES_MASK_OVERWRITE", "192", "1.5"),
+        ("PDATE_TIMEZONES", "[]", "+0100"),
+        ("PROCESSOR_NAME_REPLACE", '{"A": "RSS"}', '{"A": 1}'),
+        ("PROCESSOR_PROPERTIES", '{"algorithm": {}}', "{bad"),
+        ("PROCESS_WHERE_SITES", "NewURLs > 1 AND Id = '%SITE_ID%'", "Depth = 1"),
+        ("PROCESS_WHERE_URLS", "ContentType = 'text/html' AND Depth = 0", "DROP TABLE"),
+        ("RECRAWL_DELETE_WHERE", "URL LIKE '%/good'", "1 = 1) OR (1 = 1"),
+        ("RECRAWL_PERIOD_MAX", "50", "0"),
+        ("RECRAWL_PERIOD_MIN", "5", "xx"),
+        ("RECRAWL_PERIOD_MODE", "1", "2"),
+        ("RECRAWL_PERIOD_STEP", "15", "-15"),
+        ("RECRAWL_WHERE", "Status = 4", "1 ="),
+        ("SCRAPER_METRICS", '{"words": 5}', "[]"),
+        ("template", '{"templates": []}', "{bad"),
+    ],
+)
+def test_values_that_cannot_be_used_are_refused_by_name(name, good, bad):
+    check_properties(properties(**{name: good}))
+    check_properties(properties(**{name: " "}))
+    with pytest.raises(ObjectError, match=rf"cannot use Property\.{name}: .+"):
+        check_properties(properties(**{name: bad}))
+
+
 def test_a_value_of_a_url_goes_before_that_of_its_site():
     known = [
         Property(name="A", value="url", url_md5="m"),

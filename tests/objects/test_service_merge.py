@@ -247,6 +247,23 @@ def test_nodes_that_failed_take_no_part_but_are_seen():
     assert (merged.error_code, merged.error_message, merged.host) == ("0;2", "broken", "a;b")
 
 
+@pytest.mark.req("S3.29")
+def test_a_site_is_absent_if_no_node_has_it():
+    nobody = Site(id="s", state=SiteState.NOT_FOUND)
+    absent = item(nobody, error_code=2, error_message="site id not found: s")
+    broken = item(None, error_code=2, error_message="broken")
+
+    def merged(*items):
+        response = merge_response(Operation.SITE_STATUS, ClientResponse(items_list=[*items]))
+        (one,) = response.items_list
+        return one.item_object, one.error_code, one.error_message
+
+    assert merged(absent, absent) == (nobody, "2;2", "site id not found: s")
+    assert merged(absent, item(Site(id="s", size=3))) == (Site(id="s", size=3), "0;0", "")
+    assert merged(absent, broken) == (nobody, "2;2", "site id not found: s; broken")
+    assert merged(broken, item(Site(id="s"))) == (Site(id="s"), "2;0", "broken")
+
+
 def test_one_node_is_left_as_it_is():
     for items in ([], [item(Site(id="s"), port=7)]):
         response = ClientResponse(items_list=items)

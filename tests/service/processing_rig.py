@@ -121,6 +121,14 @@ class Workshop:
             self.contents.sync()
         return md5
 
+    def spoil(self, site_id: str, name: str, value: str) -> None:
+        """Give a property a value that would be refused."""
+        self.query(
+            "INSERT INTO service_property (site_id, name, value, cdate) "
+            "SELECT site_id, ?, ?, 0 FROM service_site WHERE id = ?",
+            *(name, value, site_id),
+        )
+
     def do(self, operation: Operation, payload: object) -> Any:
         """Carry out an operation that must succeed."""
         answer = self.operations.execute(operation, payload)

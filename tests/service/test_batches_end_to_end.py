@@ -55,11 +55,11 @@ def paper() -> Iterator[Press]:
 class Crawler:
     """A workspace, its operations, and the crawler application on it."""
 
-    def __init__(self, folder: Path, paper: Press) -> None:
+    def __init__(self, folder: Path, paper: Press, **fetch: Any) -> None:
         self.paper = paper
         self.settings = ServiceSettings(
             application=ApplicationSettings(data_dir=str(folder / "w")),
-            fetch=FetchSettings(allow_private=True),
+            fetch=FetchSettings(allow_private=True, **fetch),
         )
         self.operations = open_operations(self.settings)
         engine = engine_settings_of(self.settings)
@@ -130,6 +130,34 @@ def crawler(tmp_path: Path, paper: Press) -> Iterator[Crawler]:
     made = Crawler(tmp_path, paper)
     yield made
     made.close()
+
+
+@pytest.mark.req("S3.61", "S3.79")
+def test_a_document_may_be_as_large_as_settings_and_site_allow(
+    tmp_path: Path, paper: Press
+) -> None:
+    """A site without a limit of its own has that of the settings, above the crawler's usual one."""
+    for path, size in (("/", 11 << 20), ("/larger", 12 << 20)):
+        paper.routes[path] = (200, {"Content-Type": "text/plain"}, b"x" * size)
+    crawler = Crawler(tmp_path, paper, max_resource_bytes=11 << 20)
+    site = crawler.site(max_resource_size=0)
+    crawler.crawl(crawler.item(site, "/"), crawler.item(site, "/larger"))
+    whole, larger = crawler.url(site, "/"), crawler.url(site, "/larger")
+    assert (whole.error_mask, whole.size) == (0, 11 << 20)
+    assert larger.error_mask == 1 << ErrorBit.SIZE_ERROR
+    crawler.close()
+
+
+@pytest.mark.req("S3.46", "S3.70")
+def test_an_item_with_another_id_than_that_of_its_url_comes_back(crawler: Crawler) -> None:
+    page(crawler.paper, "/a")
+    site = crawler.site()
+    done = crawler.crawl(replace(crawler.item(site, "/a"), url_id="0" * 32))
+    assert [each.url_id for each in done.items] == [url_md5(crawler.paper.url("/a"))]
+    # An id that the site knows goes before what came along.
+    done = crawler.crawl(replace(crawler.item(site, "/"), url_id=done.items[0].url_id))
+    assert crawler.asked() == ["/a", "/a"]
+    assert crawler.paths(done) == ["/a"]
 
 
 def page(paper: Press, path: str, *links: str) -> None:

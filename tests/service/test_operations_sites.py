@@ -11,6 +11,7 @@ from gossamer.objects.enumerations import (
     ContentKind,
     CrawlStatus,
     DelayedType,
+    FetchType,
     FilterOperation,
     HistoryCleanUp,
     SiteSelect,
@@ -99,6 +100,7 @@ def test_a_duplicate_site_is_refused_and_its_contents_stay(filled):
     assert filled.processed(SITE, PAGE)
 
 
+@pytest.mark.req("S3.28")
 @pytest.mark.parametrize(
     "site",
     [
@@ -107,8 +109,11 @@ def test_a_duplicate_site_is_refused_and_its_contents_stay(filled):
         Site(id="../../etc", urls=[ROOT]),
         Site(urls=[ROOT], state=SiteState.DELETED),
         Site(urls=[ROOT], c_date="DROP TABLE url"),
+        Site(urls=[ROOT], fetch_type=FetchType.DYNAMIC),
+        Site(urls=[ROOT], properties=Properties([Property(name="NOSUCH", value="1")])),
+        Site(urls=[ROOT], filters=[Filter(pattern="(")]),
     ],
-    ids=["url", "empty", "id", "state", "date"],
+    ids=["url", "empty", "id", "state", "date", "fetch type", "property", "filter"],
 )
 def test_a_site_that_cannot_be_is_refused_by_name_and_leaves_nothing(desk, site):
     answer = desk.general("SITE_NEW", site)
@@ -117,6 +122,8 @@ def test_a_site_that_cannot_be_is_refused_by_name_and_leaves_nothing(desk, site)
         answer.error_message
     )
     assert [row[0] for row in desk.rows("SELECT id FROM service_site")] == ["0"]
+    assert not has_store(desk, SITE)
+    assert not has_folder(desk, SITE)
 
 
 @pytest.mark.req("S3.125", "S3.132")

@@ -125,14 +125,15 @@ def test_items_of_a_site_that_is_not_active_are_skipped(shop: Workshop, state: S
 
 @pytest.mark.req("S3.90", "S3.91", "S3.99")
 @pytest.mark.parametrize(
-    ("limits", "counters", "bit"),
+    ("limits", "counters", "mask"),
     [
-        ({"max_errors": 3}, {"errors": 4}, ErrorBit.PROCESSING_MAX_ERRORS),
-        ({"max_resources": 3}, {"resources": 4}, ErrorBit.PROCESSING_MAX_RESOURCES),
+        ({"max_errors": 3}, {"errors": 4}, 1 << 32),
+        ({"max_resources": 3}, {"resources": 4}, 1 << 33),
+        ({"max_errors": 3, "max_resources": 3}, {"errors": 4, "resources": 4}, 3 << 32),
     ],
 )
 def test_a_site_beyond_a_limit_is_suspended(
-    shop: Workshop, limits: dict[str, int], counters: dict[str, int], bit: ErrorBit
+    shop: Workshop, limits: dict[str, int], counters: dict[str, int], mask: int
 ) -> None:
     site = shop.site(**limits)
     one, other = shop.crawled(site, A), shop.crawled(site, B)
@@ -140,10 +141,10 @@ def test_a_site_beyond_a_limit_is_suspended(
     shop.change(site, **counters)
     done = shop.processor().process_batch(batch(site, one, other))
     assert (done.processed, done.skipped) == (0, 2)
-    assert done.batch.error_mask == 1 << bit
+    assert done.batch.error_mask == mask
     now = shop.status(site)
     assert now.state is SiteState.SUSPENDED
-    assert now.error_mask == 1 << bit
+    assert now.error_mask == mask
     assert epoch_of(str(now.tc_date)) == shop.now
     assert now.errors == counters.get("errors", 0) + 1, "the second item finds it suspended"
     shop.change(site, resources=before)

@@ -218,7 +218,8 @@ def test_a_site_may_say_itself_when_it_takes_part(shop: Workshop) -> None:
 
 @pytest.mark.parametrize("where", ["Nonsense = 1", "1 = 1) OR (1 = 1", "Depth ="])
 def test_a_condition_that_cannot_be_used_stops_nobody_else(shop: Workshop, where: str) -> None:
-    wrong = shop.site("http://wrong.example/", properties={"PROCESS_WHERE_URLS": where})
+    wrong = shop.site("http://wrong.example/")
+    shop.spoil(wrong, "PROCESS_WHERE_URLS", where)
     right = shop.site("http://right.example/")
     shop.crawled(wrong, "http://wrong.example/a")
     shop.crawled(right, "http://right.example/a")

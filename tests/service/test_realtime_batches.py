@@ -1,9 +1,12 @@
 """Real-time batches over the wire: what all iterations brought is in the answer, within limits."""
 
 import json
+import sqlite3
 import threading
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import closing
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +67,22 @@ def test_the_answer_has_what_all_iterations_brought(service: Service, paper: Pre
         assert f"The page {path}.".encode() in b64decode(raw["buffer"])
         assert each["processedContents"]
     assert paper.asked("/d") == 0
+
+
+@pytest.mark.req("S3.46")
+@pytest.mark.parametrize("mode", [0, 3], ids=["guests", "records"])
+def test_an_id_that_was_made_of_the_url_as_typed_is_put_right(
+    service: Service, paper: Press, mode: int
+) -> None:
+    page(paper, "/a")
+    page(paper, "/b")
+    service.tell("SITE_NEW", site_of(paper))
+    typed = md5(paper.url("/a#top").encode(), usedforsecurity=False).hexdigest()
+    items = [item(paper, "/a", urlId=typed), item(paper, "/b", urlId="")]
+    contents = service.tell("BATCH", {"items": items, "dbMode": mode})
+    assert paths(paper, contents) == ["/a", "/b"]
+    assert [each["urlMd5"] for each in contents] == [url_md5(paper.url(p)) for p in ("/a", "/b")]
+    assert all(each["rawContents"] for each in contents)
 
 
 def test_entries_of_a_feed_are_crawled_processed_and_answered(
@@ -137,8 +156,13 @@ def test_a_batch_that_writes_nothing_is_answered_and_forgotten(
 def test_complaints_of_processes_are_in_the_journal_once(tmp_path: Path, paper: Press) -> None:
     quick = {"period_seconds": "0.05"}
     with Service(tmp_path / "d", Crawling=STILL, Aging=quick) as service:
-        wrong = {"AGING_URL_CRITERION": "NoSuchColumn = 3"}
-        service.tell("SITE_NEW", {**site_of(paper), "properties": wrong})
+        right = {"AGING_URL_CRITERION": "Depth = 3"}
+        service.tell("SITE_NEW", {**site_of(paper), "properties": right})
+        with closing(sqlite3.connect(service.data / "catalog.db", timeout=30)) as database:
+            database.execute(
+                "UPDATE service_property SET value = 'NoSuchColumn = 3' WHERE name = ?", [*right]
+            )
+            database.commit()
 
         def tasks() -> float:
             told = service.ask("STAT")["BatchTasksManager"]

@@ -225,7 +225,8 @@ def test_roots_may_be_left_as_they_are(shop: Workshop) -> None:
 def test_a_condition_that_cannot_be_used_does_not_lock_a_site_for_ever(
     shop: Workshop, name: str
 ) -> None:
-    site = due_site(shop, properties={"RECRAWL_DELETE": "1", name: "Nonsense = 1"})
+    site = due_site(shop, properties={"RECRAWL_DELETE": "1"})
+    shop.spoil(site, name, "Nonsense = 1")
     shop.crawled(site, A, status=CrawlStatus.PROCESSED, tags_count=0)
     task = recrawl(shop, wait_seconds=0)
     task.run(shop.now)
@@ -428,7 +429,8 @@ def test_a_site_may_have_an_aging_condition_of_its_own(shop: Workshop) -> None:
 
 
 def test_a_bad_aging_condition_stops_no_other_site(shop: Workshop) -> None:
-    wrong = shop.site("http://w.example/", properties={"AGING_URL_CRITERION": "Nonsense = 3"})
+    wrong = shop.site("http://w.example/")
+    shop.spoil(wrong, "AGING_URL_CRITERION", "Nonsense = 3")
     right = shop.site(recrawl_period=HOUR)
     shop.crawled(right, A)
     shop.clock.advance(3 * 3_600)

@@ -335,6 +335,14 @@ def test_a_server_with_keys_for_nobody_does_not_start(tmp_path):
         assert done.stderr.startswith("dc-daemon: ")
 
 
+@pytest.mark.req("S3.29", "S3.133")
+def test_a_site_that_is_not_there_is_an_error_with_a_message(shared):
+    answer = shared.call("SITE_STATUS", {"id": "no"}, code=1)
+    (item,) = answer["itemsList"]
+    assert (item["errorCode"], item["errorMessage"]) == (2, "site id not found: no")
+    assert (item["itemObject"]["id"], item["itemObject"]["state"]) == ("no", SiteState.NOT_FOUND)
+
+
 def test_the_python_client_is_typed_and_may_call_side_by_side(shared):
     async def talk() -> None:
         async with library.Service(f"tcp://{shared.client}") as dc:

@@ -50,12 +50,12 @@ def page(paper: Press, path: str, *links: str) -> None:
 class Site:
     """One site of a workspace; what the operations do is done by hand here."""
 
-    def __init__(self, directory: Path, root: str, **fields: object) -> None:
+    def __init__(self, directory: Path, *roots: str, **fields: object) -> None:
         directory.mkdir()
         (directory / "archive").mkdir()
         self.directory = directory
         rig = Sites(directory)
-        self.set_id = rig.site(root, **fields)
+        self.set_id = rig.site(*roots, **fields)
         rig.now = time.time()
         self._rig = rig
 
@@ -100,6 +100,73 @@ def test_batch_after_batch_crawls_the_site_and_nothing_twice(tmp_path: Path, pap
     assert site.members("http_code")[paper.url("/missing")] == 404
     assert site.field("resources") == 4
     assert site.field("errors") == 1
+    site.close()
+
+
+PLACES = """<html manifest=/manifest>
+<head><link rel=stylesheet href=/style.css><script src=/script.js></script>
+<link rel=icon href=/icon.png></head>
+<body background=/ground.png><a href=/a>a</a><img src=/img.png srcset="/big.png 2x">
+<iframe src=/iframe></iframe><map><area href=/area></map><q cite=/cite>q</q>
+<embed src=/embed><object data=/object></object>
+<video src=/film poster=/poster.png><track src=/track></video><audio src=/sound></audio>
+<input type=image src=/input.png><button formaction=/form>x</button>
+<p style="background: url(/inline.png)">p</p><a href="mailto:x@example.org">m</a>"""
+
+
+@pytest.mark.req("S3.67")
+def test_urls_are_collected_from_all_places_of_a_page(tmp_path: Path, paper: Press) -> None:
+    paper.routes["/"] = (200, {"Content-Type": "text/html"}, PLACES.encode())
+    site = Site(tmp_path / "w", paper.url("/"))
+    assert site.crawl() == 1
+    assert site.members().keys() == {
+        paper.url(path)
+        for path in (
+            *("/", "/a", "/iframe", "/area", "/cite", "/form"),
+            *("/manifest", "/style.css", "/script.js", "/embed", "/object", "/track"),
+            *("/icon.png", "/ground.png", "/img.png", "/big.png", "/poster.png", "/input.png"),
+            *("/film", "/sound", "/inline.png"),
+        )
+    }
+    site.close()
+
+
+@pytest.mark.req("S3.67")
+def test_frames_are_collected(tmp_path: Path, paper: Press) -> None:
+    body = b"<html><frameset><frame src=/one><frame src=/two></frameset></html>"
+    paper.routes["/"] = (200, {"Content-Type": "text/html"}, body)
+    site = Site(tmp_path / "w", paper.url("/"))
+    assert site.crawl() == 1
+    assert site.members().keys() == {paper.url(path) for path in ("/", "/one", "/two")}
+    site.close()
+
+
+@pytest.mark.req("S3.67")
+def test_what_says_nofollow_is_not_collected(tmp_path: Path, paper: Press) -> None:
+    html = {"Content-Type": "text/html"}
+    listed = "<a href=/free>1</a><a rel=nofollow href=/marked>2</a><a href=/meta>3</a>"
+    twice = "<a href=/header>4</a><a rel=nofollow href=/free>5</a>"
+    paper.routes["/"] = (200, html, (listed + twice).encode())
+    paper.routes["/free"] = (200, html, b"free")
+    kept = b"<a href=/hidden>x</a><img src=/hidden.png>"
+    paper.routes["/meta"] = (200, html, b"<meta name=robots content=nofollow>" + kept)
+    paper.routes["/header"] = (200, {**html, "X-Robots-Tag": "nofollow"}, kept)
+    site = Site(tmp_path / "w", paper.url("/"))
+    assert [site.crawl() for _ in range(3)] == [1, 3, 0]
+    assert site.members().keys() == {paper.url(path) for path in ("/", "/free", "/meta", "/header")}
+    # They are counted all the same.
+    assert site.members("links_i")[paper.url("/")] == 4
+    site.close()
+
+
+@pytest.mark.req("S3.67")
+def test_what_says_nofollow_is_not_picked_either(tmp_path: Path, paper: Press) -> None:
+    body = b"<ul><a rel=nofollow href=/marked>1</a><a href=/free>2</a></ul><a href=/other>3</a>"
+    paper.routes["/"] = (200, {"Content-Type": "text/html"}, body)
+    site = Site(tmp_path / "w", paper.url("/"))
+    site.property("COLLECT_URLS_XPATH_LIST", '{"sets": {"*": ["//ul/a"]}}')
+    assert site.crawl() == 1
+    assert site.members().keys() == {paper.url(path) for path in ("/", "/free")}
     site.close()
 
 
@@ -208,4 +275,36 @@ def test_contents_are_kept_as_files_of_the_site_in_utf8(tmp_path: Path, paper: P
     assert (folder / names[0]).read_bytes().decode() == body.decode("latin-1")
     assert (folder / names[1]).read_bytes().startswith(b"HTTP/1.1 200 OK\r\n")
     assert (folder / names[2]).read_bytes().startswith(b"GET / HTTP/1.1\r\n")
+    site.close()
+
+
+TEXTS = {
+    "/thai": ("text/html; charset=windows-874", "<p>สวัสดี", "cp874"),
+    "/japanese": ("text/html; charset=Shift_JIS", "<p>①髙橋", "cp932"),
+    "/plain": ("text/plain; charset=windows-1251", "Привет", "cp1251"),
+    "/garbled": ("text/html; charset=utf-8", "<p>" + "Привет" * 20, "cp1251"),
+}
+
+
+@pytest.mark.req("S3.59", "S3.64", "S3.77")
+def test_texts_are_kept_in_utf8_and_what_cannot_be_read_is_an_error(
+    tmp_path: Path, paper: Press
+) -> None:
+    for path, (kind, text, codec) in TEXTS.items():
+        paper.routes[path] = (200, {"Content-Type": kind}, text.encode(codec))
+    site = Site(tmp_path / "w", *map(paper.url, TEXTS))
+    raw = tmp_path / "w" / "raw"
+    store = replace(SETTINGS.store, keep=False, raw_folder=str(raw))
+    site._rig.catalog.make_batch(NORMAL, 9, time.time(), 60.0, 5)
+    run_engine(tmp_path / "w", replace(SETTINGS, store=store), once=True, install_signals=False)
+    masks, charsets = site.members("error_mask"), site.members("charset")
+    for path, (kind, text, _) in TEXTS.items():
+        url = paper.url(path)
+        is_wrong = path == "/garbled"
+        assert masks[url] == is_wrong << ErrorBit.CODE_PAGE_CONVERSION
+        assert str(charsets[url]).lower() == kind.partition("=")[2].lower()
+        if not is_wrong:
+            (file,) = raw.rglob(f"{md5_of(url).hex()}_*.bin")
+            assert file.read_bytes().decode() == text
+    assert site.field("error_mask") == 1 << ErrorBit.CODE_PAGE_CONVERSION
     site.close()

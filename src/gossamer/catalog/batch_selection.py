@@ -2,14 +2,10 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Final
 
 from gossamer.catalog.site_book import BATCHES, SiteBook
 from gossamer.objects.enumerations import SiteState
-from gossamer.objects.error_mask import ErrorBit
-
-_MAX_ERRORS_BIT: Final = 1 << ErrorBit.SITE_MAX_ERRORS
-_MAX_RESOURCES_BIT: Final = 1 << ErrorBit.SITE_MAX_RESOURCES
+from gossamer.objects.limits import limit_mask
 
 
 def is_open(
@@ -21,16 +17,12 @@ def is_open(
         site = book.site(set_id)
     if site is None or site.state != SiteState.ACTIVE:
         return False
-    bit = 0
-    if site.max_errors and site.errors > site.max_errors:
-        bit = _MAX_ERRORS_BIT
-    elif site.max_resources and site.resources > site.max_resources:
-        bit = _MAX_RESOURCES_BIT
-    if bit and not wishes:
+    mask = limit_mask(site)
+    if mask and not wishes:
         # A limit that an item brings along is no reason to suspend its site.
-        connection.execute(BATCHES["suspend_site"], (bit, now, site.site_id))
+        connection.execute(BATCHES["suspend_site"], (mask, now, site.site_id))
         book.forget(set_id)
-    return not bit
+    return not mask
 
 
 def proportional(

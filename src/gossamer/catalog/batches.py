@@ -133,6 +133,7 @@ class BatchCommit:
                 BATCHES["select_member"],
                 [(status, batch_id, self._now, set_id, doc_id) for doc_id in doc_ids],
             )
+            self._book.note(set_id, status, doc_ids, self._now)
             self._want(doc_ids)
 
     def make(self, order: BatchOrder, size: int) -> tuple[int, list[tuple[int, int]]]:
@@ -160,7 +161,10 @@ class BatchCommit:
         for set_id, doc_id in rows:
             self._book.watch(set_id, [doc_id])
             values = (set_id, doc_id)
-            count += self._connection.execute(BATCHES["return_member"], values).rowcount
+            for (status,) in self._connection.execute(BATCHES["return_member"], values).fetchall():
+                count += 1
+                if status == CrawlStatus.NEW:
+                    self._book.note(set_id, status, [doc_id], self._now)
         self._book.settle()
         return count
 
@@ -228,6 +232,9 @@ class BatchCommit:
                 self._connection.executemany(
                     BATCHES[query], [(self._now, *_key(item)) for item in items]
                 )
+        for set_id, items in _by_set(fresh).items():
+            doc_ids = [item.doc_id for item in items]
+            self._book.note(set_id, int(CrawlStatus.CRAWLING), doc_ids, self._now)
         for batch_id in {item.batch_id for item in fresh}:
             self._connection.execute(BATCHES["begin_batch"], (self._now, batch_id))
         self._connection.executemany(
@@ -323,6 +330,9 @@ class BatchCommit:
         values = values_after(visited, self._now)
         values |= {"set_id": item.set_id, "doc_id": item.doc_id}
         self._connection.execute(BATCHES["crawled_member"], values)
+        status = values["status"]
+        assert isinstance(status, int)
+        self._book.note(item.set_id, status, [item.doc_id], self._now)
         if not values["mask"] and not is_read_as_feed(findings.content_type, properties):
             page = standing.page(str(values["content_type"]))
             self._collector.collect(item, site, page, report)
@@ -411,9 +421,20 @@ class BatchCommit:
 
     def expire(self) -> list[int]:
         """Give up batches whose time is over; return which."""
+        self._leave_orphans()
         rows = self._connection.execute(BATCHES["overdue_batches"], (self._now,)).fetchall()
         self.give_up([row[0] for row in rows], "its time was over")
         return [row[0] for row in rows]
+
+    def _leave_orphans(self) -> None:
+        """End items of sites that are gone, so that others need not wait behind them."""
+        rows = self._connection.execute(BATCHES["orphaned_items"]).fetchall()
+        for batch_id, set_id, doc_id, _ in rows:
+            self._ended.append((int(ItemState.LEFT_OUT), batch_id, set_id, doc_id))
+            self._shrunk.add(batch_id)
+        self._end_what_is_over()
+        for *_, at in rows:
+            self._unwant(at)
 
     def give_up(self, batch_ids: Sequence[int], why: str) -> None:
         """End batches: what is selected is new again, or forgotten if the batch asks for that."""
@@ -422,7 +443,8 @@ class BatchCommit:
             items = self._connection.execute(BATCHES["open_items_of"], (batch_id,)).fetchall()
             for set_id, doc_id, at in items:
                 self._book.watch(set_id, [doc_id])
-                self._connection.execute(BATCHES["release_member"], (set_id, doc_id))
+                if self._connection.execute(BATCHES["release_member"], (set_id, doc_id)).rowcount:
+                    self._book.note(set_id, int(CrawlStatus.NEW), [doc_id], self._now)
                 values = (int(ItemState.LEFT_OUT), batch_id, set_id, doc_id)
                 self._connection.execute(BATCHES["end_item"], values)
                 self._unwant(at)

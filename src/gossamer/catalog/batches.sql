@@ -191,6 +191,12 @@ UNION ALL SELECT batch_id FROM batch WHERE state = 4 AND until <= ?1;
 -- The items of a batch that are not over.
 SELECT set_id, doc_id, at FROM batch_item WHERE batch_id = ? AND state = 0;
 
+-- name: orphaned_items
+-- Items that are not over, and whose sites were emptied or deleted.
+SELECT batch_id, set_id, doc_id, at FROM batch_item
+WHERE state = 0 AND NOT EXISTS
+    (SELECT 1 FROM service_site WHERE service_site.set_id = batch_item.set_id);
+
 -- name: items_of
 -- The items of a batch, with what became of them.
 SELECT service_site.id, lower(hex(url.md5)), url.url, batch_item.state, member.status,
@@ -234,7 +240,7 @@ RETURNING host_id;
 -- Active sites that take part in crawling and have new URLs, in their order.
 SELECT set_id FROM service_site
 WHERE state = 1 AND recrawl_lock_until IS NULL
-    AND coalesce((SELECT CAST(value AS INTEGER) & 1 FROM service_property
+    AND coalesce((SELECT CAST(nullif(trim(value), '') AS INTEGER) & 1 FROM service_property
         WHERE service_property.site_id = service_site.site_id AND name = 'MODES_FLAG'
             AND url_md5 = ''), 1)
     AND EXISTS (SELECT 1 FROM member
@@ -262,9 +268,14 @@ UPDATE service_site SET tcdate = ? WHERE set_id = ?;
 SELECT count(*) FROM batch WHERE state = 0 AND kind = ?;
 
 -- name: stuck_members
--- Members that somebody selected long ago and never finished.
+-- Members that somebody selected long ago and never finished; a client need not say when it did.
 SELECT set_id, doc_id FROM member
-WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7 AND tcdate < ? LIMIT ?;
+WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7 AND tcdate < ?1
+UNION ALL
+SELECT set_id, doc_id FROM member
+WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7 AND tcdate IS NULL
+    AND coalesce(udate, cdate, 0) < ?1
+LIMIT ?2;
 
 -- name: return_member
 -- A member is new again.
@@ -272,7 +283,8 @@ UPDATE member SET status = CASE WHEN status IN (5, 6) THEN 4 ELSE 1 END, batch_i
 WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 5, 6, 8)
     AND NOT EXISTS (SELECT 1 FROM batch_item JOIN batch USING (batch_id)
         WHERE batch.state = 0 AND batch_item.state = 0 AND batch_item.set_id = member.set_id
-            AND batch_item.doc_id = member.doc_id);
+            AND batch_item.doc_id = member.doc_id)
+RETURNING status;
 
 -- name: members_changed
 -- Sites have lost URLs, or want others than before.

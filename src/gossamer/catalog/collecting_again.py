@@ -6,7 +6,7 @@ from gossamer.catalog.collecting_room import COLLECTING
 from gossamer.catalog.collecting_rules import Renewal
 from gossamer.catalog.criterions import Compiled, Compiler
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.service_members import Change
+from gossamer.catalog.service_members import Change, note_status
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.service_selection import MEMBERS, moment_sql, url_columns
 from gossamer.objects.conditions import PERIOD_MACRO, SITE_MACRO
@@ -45,6 +45,7 @@ def renewed(
         with change.counted(site, doc_ids):
             values = (*changes.parameters, site.set_id, json_list(doc_ids))
             change.connection.execute(query, values)
+        note_status(change.connection, site, renewal.status, doc_ids, change.now)
     return doc_ids
 
 

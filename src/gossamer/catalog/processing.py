@@ -142,12 +142,12 @@ def refuse_url(catalog: ServiceCatalog, site_id: str, url_md5: str, mask: int, n
                 change.connection.execute(PROCESSING["refuse_member"], values)
 
 
-def suspend_site(catalog: ServiceCatalog, site_id: str, bit: int, now: float) -> None:
-    """Suspend a site that has reached a limit (S3.99)."""
+def suspend_site(catalog: ServiceCatalog, site_id: str, mask: int, now: float) -> None:
+    """Suspend a site that has reached limits (S3.99), whose bits are in the mask."""
     with changing(catalog, "suspend a site", now) as change:
         site = find_site(change.connection, site_id)
         if site is not None:
-            change.connection.execute(BATCHES["suspend_site"], (1 << bit, now, site.site_id))
+            change.connection.execute(BATCHES["suspend_site"], (mask, now, site.site_id))
 
 
 def finish_processing(

@@ -4,7 +4,7 @@
 -- Active sites that take part in processing and have URLs that wait for it, the longest waiting first.
 SELECT id, tcdate_process FROM service_site AS s
 WHERE state = 1
-    AND coalesce((SELECT CAST(value AS INTEGER) & 2 FROM service_property AS p
+    AND coalesce((SELECT CAST(nullif(trim(value), '') AS INTEGER) & 2 FROM service_property AS p
         WHERE p.site_id = s.site_id AND name = 'MODES_FLAG' AND url_md5 = ''), 2)
     AND NOT EXISTS (SELECT 1 FROM service_property AS p
         WHERE p.site_id = s.site_id AND name IN ('PROCESS_WHERE_URLS', 'PROCESS_WHERE_SITES')
@@ -22,7 +22,7 @@ SELECT s.id, s.site_id, s.state, s.tcdate_process,
         WHERE p.site_id = s.site_id AND name = 'PROCESS_WHERE_URLS' AND url_md5 = ''), ''),
     coalesce((SELECT value FROM service_property AS p
         WHERE p.site_id = s.site_id AND name = 'PROCESS_WHERE_SITES' AND url_md5 = ''), ''),
-    coalesce((SELECT CAST(value AS INTEGER) & 2 FROM service_property AS p
+    coalesce((SELECT CAST(nullif(trim(value), '') AS INTEGER) & 2 FROM service_property AS p
         WHERE p.site_id = s.site_id AND name = 'MODES_FLAG' AND url_md5 = ''), 2)
 FROM service_site AS s
 WHERE site_id IN (SELECT site_id FROM service_property

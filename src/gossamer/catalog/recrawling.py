@@ -15,8 +15,8 @@ from gossamer.catalog.connection import Database
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.queries import load_queries
 from gossamer.catalog.service_catalog import ServiceCatalog
-from gossamer.catalog.service_counters import counted, record
-from gossamer.catalog.service_members import Change, changing, find_site, md5s_of
+from gossamer.catalog.service_counters import counted
+from gossamer.catalog.service_members import Change, changing, find_site, note_status
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.catalog.service_selection import select_urls
 from gossamer.catalog.site_book import BATCHES
@@ -134,9 +134,7 @@ def _renew(change: Change, site: KnownSite, doc_ids: list[int]) -> int:
     values = {"set_id": site.set_id, "doc_ids": json_list(doc_ids)}
     with counted(change.connection, site, doc_ids):
         renewed = change.connection.execute(RECRAWLING["renew_members"], values).rowcount
-    if site.counts or site.logs:
-        md5s = list(md5s_of(change.connection, doc_ids).values())
-        record(change.connection, site, int(CrawlStatus.NEW), md5s, change.now)
+    note_status(change.connection, site, int(CrawlStatus.NEW), doc_ids, change.now)
     return renewed
 
 

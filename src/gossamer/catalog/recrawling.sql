@@ -4,7 +4,7 @@
 -- Active sites whose date of re-crawl has passed, the oldest first.
 SELECT id FROM service_site AS s
 WHERE state = 1 AND recrawl_phase = 0 AND recrawl_period > 0 AND recrawl_date <= :now
-    AND coalesce((SELECT CAST(value AS INTEGER) & 8 FROM service_property AS p
+    AND coalesce((SELECT CAST(nullif(trim(value), '') AS INTEGER) & 8 FROM service_property AS p
         WHERE p.site_id = s.site_id AND name = 'MODES_FLAG' AND url_md5 = ''), 8)
 ORDER BY recrawl_date, site_id LIMIT :limit;
 
@@ -53,7 +53,7 @@ SELECT m.set_id, m.doc_id FROM service_site AS s JOIN member AS m ON m.set_id = 
 WHERE s.state = 1 AND s.recrawl_lock_until IS NULL
     AND EXISTS (SELECT 1 FROM service_property AS p WHERE p.site_id = s.site_id
         AND name = 'INCREMENTAL_CRAWLING' AND url_md5 = '' AND value NOT IN ('', '0'))
-    AND coalesce((SELECT CAST(value AS INTEGER) & 1 FROM service_property AS p
+    AND coalesce((SELECT CAST(nullif(trim(value), '') AS INTEGER) & 1 FROM service_property AS p
         WHERE p.site_id = s.site_id AND name = 'MODES_FLAG' AND url_md5 = ''), 1)
     AND m.status IN (4, 7) AND m.state = 0 AND m.depth <= :depth
     AND :now - m.tcdate > m.tcdate - m.last_modified
@@ -66,6 +66,6 @@ WHERE site_id > :after AND state IN (1, 3)
     AND (recrawl_period > 0 OR EXISTS (SELECT 1 FROM service_property AS p
         WHERE p.site_id = s.site_id AND name = 'AGING_URL_CRITERION' AND url_md5 = ''
             AND value <> ''))
-    AND coalesce((SELECT CAST(value AS INTEGER) & 16 FROM service_property AS p
+    AND coalesce((SELECT CAST(nullif(trim(value), '') AS INTEGER) & 16 FROM service_property AS p
         WHERE p.site_id = s.site_id AND name = 'MODES_FLAG' AND url_md5 = ''), 16)
 ORDER BY site_id LIMIT :limit;

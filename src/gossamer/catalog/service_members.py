@@ -21,7 +21,13 @@ from gossamer.catalog.service_rows import MEMBER_COLUMNS, SERVICE, KnownSite
 from gossamer.catalog.service_selection import epoch_at
 from gossamer.catalog.tally import Tally
 from gossamer.messages import Found, Kind
-from gossamer.objects.enumerations import GENERAL_SITE, DeleteReason, LogOperation, URLKey
+from gossamer.objects.enumerations import (
+    GENERAL_SITE,
+    CrawlStatus,
+    DeleteReason,
+    LogOperation,
+    URLKey,
+)
 from gossamer.objects.url import URL
 from gossamer.outcomes import State
 from gossamer.url.canonical import canonicalize
@@ -48,6 +54,8 @@ _DELAYS: Final = tuple(
 _MOMENTS: Final = tuple(
     place for place, column in enumerate(MEMBER_COLUMNS) if column.is_moment and place != _C_DATE
 )
+_NOTED: Final = range(CrawlStatus.NEW, CrawlStatus.PROCESSED + 1)
+"""The statuses that the history of a URL knows (LogOperation)."""
 
 
 class Changeable(Protocol):
@@ -284,6 +292,14 @@ def move_members(
 def md5s_of(connection: sqlite3.Connection, doc_ids: Iterable[int]) -> dict[int, str]:
     """Return the names of documents."""
     return dict(connection.execute(SERVICE["md5s_of"], (json_list(doc_ids),)).fetchall())
+
+
+def note_status(
+    connection: sqlite3.Connection, site: KnownSite, status: int, doc_ids: Iterable[int], now: float
+) -> None:
+    """Note that URLs have got a status, if their site asks for it."""
+    if (site.counts or site.logs) and status in _NOTED:
+        record(connection, site, status, list(md5s_of(connection, doc_ids).values()), now)
 
 
 def _documents(change: Change, newcomers: Sequence[Newcomer]) -> dict[bytes, int]:

@@ -84,6 +84,15 @@ def exists(database: Database, site_id: str) -> bool:
         return find_site(connection, site_id) is not None
 
 
+def check_site(site: Site, now: float) -> None:
+    """Raise an ObjectError for what a new site cannot have, before anything is made for it."""
+    _column_values(site, _GIVEN, now)
+    settable_state("Site", site.state)
+    check_fetch_type("Site", site.fetch_type)
+    check_properties(site.properties)
+    check_filters(site.filters)
+
+
 def new_site(catalog: Changeable, site: Site, now: float) -> None:
     """Make a site that has its id; SiteError if there is such a site."""
     with changing(catalog, "make a site", now) as change:

@@ -10,14 +10,17 @@ from msgspec.structs import replace
 from gossamer.catalog.batch_facts import Item, MemberFacts, Memo, SiteFacts
 from gossamer.catalog.queries import load_queries
 from gossamer.catalog.service_counters import Counting
+from gossamer.catalog.service_members import note_status
 from gossamer.catalog.service_rows import KnownSite
 from gossamer.objects.enumerations import FilterMode, FilterOperation, FilterStage, FilterState
 from gossamer.objects.item_wishes import NOTHING, Wishes, properties_with, read
 from gossamer.objects.site import Filter
+from gossamer.objects.wishes import is_set
 
 BATCHES: Final = load_queries("batches.sql")
 _SHARED: Final = frozenset(("request_delay", "http_timeout", "max_urls_from_page"))
 """What a URL has from its site when it enters: an item that asks for another means its URL."""
+_HISTORY: Final = ("STATS_FREQ_ENABLED", "STATS_LOG_ENABLED")
 _NOBODY: Final = contextlib.nullcontext()
 _MOST_SITES: Final = 4_096
 _FACTS: Final = frozenset(SiteFacts.__struct_fields__) - {"site_id", "id", "set_id"}
@@ -121,6 +124,17 @@ class SiteBook:
         site = self.site(set_id)
         if site is not None:
             self.counting.watch(KnownSite(site.site_id, set_id), doc_ids)
+
+    def note(self, set_id: int, status: int, doc_ids: Iterable[int], now: float) -> None:
+        """Note that members of a site have got a status, if the site keeps a history of them."""
+        site = self.site(set_id)
+        if site is None:
+            return
+        properties = self.properties_of(site.site_id)
+        counts, logs = (is_set(properties, name) for name in _HISTORY)
+        if counts or logs:
+            known = KnownSite(site.site_id, set_id, counts, logs)
+            note_status(self._connection, known, status, doc_ids, now)
 
     def settle(self) -> None:
         """Move the counters of sites by what has changed in their members."""

@@ -20,6 +20,7 @@ from gossamer.objects.wishes import is_allowed, is_among, meant_type, status_aft
 from gossamer.reports import PageReport
 
 _EMPTY_BIT: Final = 1 << ErrorBit.EMPTY_CONTENT
+_CODE_PAGE_BIT: Final = 1 << ErrorBit.CODE_PAGE_CONVERSION
 _TYPE_BIT: Final = 1 << ErrorBit.WRONG_MIME_TYPE
 _SIZE_BIT: Final = 1 << ErrorBit.SIZE_ERROR
 _PAGE: Final = 15
@@ -128,6 +129,8 @@ def _mask(visited: Visited, content_type: str, *, unchanged: bool) -> int:
         return mask
     if not mask and not findings.body_bytes:
         mask |= _EMPTY_BIT
+    if visited.report.garbled:
+        mask |= _CODE_PAGE_BIT
     if not mask and not is_allowed(content_type, visited.properties):
         mask |= _TYPE_BIT
     return mask

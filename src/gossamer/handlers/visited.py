@@ -86,6 +86,13 @@ class VisitedPage:
         """The pages this one refers to, absolute, each once."""
         return tuple(dict.fromkeys(link.url for link in self._page.links))
 
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """Those of the links that a crawler may go on to: neither page nor link says nofollow."""
+        if self.nofollow:
+            return ()
+        return tuple(dict.fromkeys(link.url for link in self._page.links if not link.nofollow))
+
     @cached_property
     def assets(self) -> Mapping[str, tuple[str, ...]]:
         """What the page needs to be shown, by kind: img, css, js, video, font and so on."""

@@ -1,7 +1,24 @@
 """The limits of a site (C16), and how nodes share them."""
 
+from typing import Protocol
+
 from gossamer.objects.error_mask import ErrorBit, mask_of
-from gossamer.objects.site import Site
+
+
+class Counted(Protocol):
+    """Whatever has the counters of a site and their limits."""
+
+    @property
+    def errors(self) -> int: ...  # noqa: D102 - as in a Site
+
+    @property
+    def max_errors(self) -> int: ...  # noqa: D102
+
+    @property
+    def resources(self) -> int: ...  # noqa: D102
+
+    @property
+    def max_resources(self) -> int: ...  # noqa: D102
 
 
 def is_exceeded(count: int, limit: int) -> bool:
@@ -9,7 +26,7 @@ def is_exceeded(count: int, limit: int) -> bool:
     return limit > 0 and count > limit
 
 
-def limit_mask(site: Site, *, processing: bool = False) -> int:
+def limit_mask(site: Counted, *, processing: bool = False) -> int:
     """Return the bits of the limits that a site exceeded; a site with any of them is suspended."""
     errors, resources = (
         (ErrorBit.PROCESSING_MAX_ERRORS, ErrorBit.PROCESSING_MAX_RESOURCES)

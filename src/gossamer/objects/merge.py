@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from gossamer.objects.answers import ClientResponse, ClientResponseItem, GeneralResponse
 from gossamer.objects.columns import URL_COLUMNS, by_lower_name
 from gossamer.objects.content import URLContentResponse
-from gossamer.objects.enumerations import Operation, ResponseItemError, SiteState
+from gossamer.objects.enumerations import Operation, ResponseItemError
 from gossamer.objects.expressions import Column, Ordering
 from gossamer.objects.moments import epoch_of
-from gossamer.objects.site import Site
+from gossamer.objects.site import Site, is_absent
 from gossamer.objects.url import URL
 
 _Kind = TypeVar("_Kind")
@@ -45,15 +45,17 @@ def merge_response(
     """
     if len(response.items_list) < 2:
         return response
-    sound = [item for item in response.items_list if _is_sound(item)]
-    merged = _merge_objects(operation, [item.item_object for item in sound], order_by)
-    return replace(response, items_list=[_merge_items(response.items_list, merged)])
+    items = _without_absence(response.items_list)
+    sound = [item for item in items if _is_sound(item)] or items
+    objects = [item.item_object for item in sound if item.item_object is not None]
+    merged = _merge_objects(operation, objects, order_by)
+    return replace(response, items_list=[_merge_items(items, merged)])
 
 
 def merge_sites(sites: Sequence[Site]) -> Site:
     """Return one site of several nodes: counters summed, masks joined, limits undivided."""
     # A node that does not know the site has nothing to add.
-    known = [site for site in sites if site.state != SiteState.NOT_FOUND] or list(sites[:1])
+    known = [site for site in sites if not is_absent(site)] or list(sites[:1])
     changes: dict[str, object] = {name: _total(known, name) for name in (*_SUMMED, *_LIMITS)}
     mask = 0
     for site in known:
@@ -165,6 +167,18 @@ def _merge_items(items: Sequence[ClientResponseItem], merged: object) -> ClientR
         error_message="; ".join(messages),
         item_object=merged,
     )
+
+
+def _without_absence(items: list[ClientResponseItem]) -> list[ClientResponseItem]:
+    """Return the items; that a site is not on one node is no error if it is on another."""
+    if not any(map(_is_sound, items)):
+        return items
+    return [
+        replace(item, error_code=int(ResponseItemError.OK), error_message="")
+        if is_absent(item.item_object)
+        else item
+        for item in items
+    ]
 
 
 def _is_sound(item: ClientResponseItem) -> bool:

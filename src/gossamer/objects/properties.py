@@ -2,11 +2,20 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 
-from gossamer.objects.conditions import condition_check, moment_check, number_check, order_check
+from msgspec import Meta
+
+from gossamer.objects.conditions import (
+    condition_check,
+    json_check,
+    moment_check,
+    number_check,
+    order_check,
+    site_condition_check,
+)
 from gossamer.objects.content_hash import check_content_hash
-from gossamer.objects.enumerations import ModesFlag
+from gossamer.objects.enumerations import CrawlStatus, ModesFlag
 from gossamer.objects.first_fields import FIELDS_INIT, parse_first_fields
 from gossamer.objects.frequency import parse_freq_limits
 from gossamer.objects.headers import check_headers, parse_cookie_rules
@@ -23,9 +32,10 @@ from gossamer.objects.problems import ObjectError, UnsupportedError
 from gossamer.objects.proxying import check_proxy_host, check_proxy_port, check_user_proxy
 from gossamer.objects.site import Property
 from gossamer.objects.url_limits import PAGE_LIMITS, URL_LIMITS, parse_limits
-from gossamer.objects.wishes import aliases_of, check_types
+from gossamer.objects.wishes import aliases_of, check_types, milliseconds_of
 from gossamer.wording import shortened
 
+HttpCode = Annotated[str, Meta(pattern="^[1-9][0-9]{2}$")]
 OWN_PREFIX: Final = "USER_"
 """Names that clients may give to properties of their own; the service keeps them and no more."""
 
@@ -222,30 +232,66 @@ def _check_protocols(text: str) -> None:
             raise ObjectError("Property", "PROTOCOLS", "http, https, or both are expected")
 
 
+def _check_connection_timeout(text: str) -> None:
+    """Refuse what is no time."""
+    if text.strip() and not milliseconds_of(text.strip()):
+        raise ObjectError(
+            "Property", "CONNECTION_TIMEOUT", "seconds are expected, from 0.001 to 3600"
+        )
+
+
 _REMOVED_AT_ONCE: Final = range(100_001)
+_REDIRECTS: Final = range(100_000)
+_MINUTES: Final = range(1, 525_601)
+_MASKS: Final = range(100_000)
+_STATUSES: Final = json_check(
+    "HTTP_CODE_STATUS_UPDATE",
+    dict[HttpCode, CrawlStatus],
+    'a map of HTTP codes to statuses, such as {"404": 1},',
+)
 _STATUSES_WHEN_FOUND_AGAIN: Final = frozenset({1, 4, 7})
 
 _CHECKS: Final[dict[str, Callable[[str], object]]] = {
+    "AGING_URL_CRITERION": condition_check("AGING_URL_CRITERION"),
     "AUTO_REMOVE_ORDER": order_check("AUTO_REMOVE_ORDER"),
     "AUTO_REMOVE_RESOURCES": number_check("AUTO_REMOVE_RESOURCES", _REMOVED_AT_ONCE),
     "AUTO_REMOVE_WHERE": condition_check("AUTO_REMOVE_WHERE"),
     "AUTO_REMOVE_WHERE_ACTIVE": condition_check("AUTO_REMOVE_WHERE_ACTIVE"),
     PAGE_LIMITS: partial(parse_limits, name=PAGE_LIMITS),
     XPATH_LIST: parse_path_sets,
+    "CONNECTION_TIMEOUT": _check_connection_timeout,
     "CONTENT_HASH": check_content_hash,
     "CONTENT_TYPE_MAP": aliases_of,
     "DETECT_MODIFIED": parse_detection,
+    "HTML_REDIRECTS_MAX": number_check("HTML_REDIRECTS_MAX", _REDIRECTS),
+    "HTTP_CODE_STATUS_UPDATE": _STATUSES,
     "HTTP_COOKIE": parse_cookie_rules,
     "HTTP_FREQ_LIMITS": parse_freq_limits,
     "HTTP_HEADERS": check_headers,
     "HTTP_PROXY_HOST": check_proxy_host,
     "HTTP_PROXY_PORT": check_proxy_port,
+    "HTTP_REDIRECTS_MAX": number_check("HTTP_REDIRECTS_MAX", _REDIRECTS),
     "MIME_TYPE_STORE_ON_DISK": check_types,
     "MODES_FLAG": modes_of,
     "REFERER_SELF_URL": number_check("REFERER_SELF_URL", range(2)),
     "STORE_COOKIES": number_check("STORE_COOKIES", range(2)),
     "USER_PROXY": check_user_proxy,
+    "PDATE_DAY_MONTH_ORDER": json_check("PDATE_DAY_MONTH_ORDER", list[object], "a list"),
+    "PDATE_SOURCES_MASK": number_check("PDATE_SOURCES_MASK", _MASKS),
+    "PDATE_SOURCES_MASK_OVERWRITE": number_check("PDATE_SOURCES_MASK_OVERWRITE", _MASKS),
+    "PDATE_TIMEZONES": json_check("PDATE_TIMEZONES", list[object], "a list"),
+    "PROCESSOR_NAME_REPLACE": json_check(
+        "PROCESSOR_NAME_REPLACE", dict[str, str], "a map of names to names"
+    ),
+    "PROCESSOR_PROPERTIES": json_check("PROCESSOR_PROPERTIES", dict[str, object], "an object"),
+    "PROCESS_WHERE_SITES": site_condition_check("PROCESS_WHERE_SITES"),
+    "PROCESS_WHERE_URLS": condition_check("PROCESS_WHERE_URLS"),
     "PROTOCOLS": _check_protocols,
+    "RECRAWL_DELETE_WHERE": condition_check("RECRAWL_DELETE_WHERE"),
+    "RECRAWL_PERIOD_MAX": number_check("RECRAWL_PERIOD_MAX", _MINUTES),
+    "RECRAWL_PERIOD_MIN": number_check("RECRAWL_PERIOD_MIN", _MINUTES),
+    "RECRAWL_PERIOD_MODE": number_check("RECRAWL_PERIOD_MODE", range(2)),
+    "RECRAWL_PERIOD_STEP": number_check("RECRAWL_PERIOD_STEP", _MINUTES),
     "RECRAWL_URL_AGE_EXPRESSION": condition_check("RECRAWL_URL_AGE_EXPRESSION"),
     "RECRAWL_URL_UPDATE": number_check("RECRAWL_URL_UPDATE", range(2)),
     "RECRAWL_URL_UPDATE_CDATE": moment_check("RECRAWL_URL_UPDATE_CDATE"),
@@ -254,9 +300,12 @@ _CHECKS: Final[dict[str, Callable[[str], object]]] = {
     ),
     "RECRAWL_URL_UPDATE_TCDATE": moment_check("RECRAWL_URL_UPDATE_TCDATE"),
     "RECRAWL_URL_UPDATE_UDATE": moment_check("RECRAWL_URL_UPDATE_UDATE"),
+    "RECRAWL_WHERE": condition_check("RECRAWL_WHERE"),
+    "SCRAPER_METRICS": json_check("SCRAPER_METRICS", dict[str, object], "an object"),
     FIELDS_INIT: parse_first_fields,
     URL_LIMITS: partial(parse_limits, name=URL_LIMITS),
     NORMALIZE: parse_rewriting,
     NORMALIZE_MASK: parse_mask,
     PROCESSOR_MASK: partial(parse_mask, name=PROCESSOR_MASK),
+    "template": json_check("template", dict[str, object], "an object with templates"),
 }

@@ -1,6 +1,6 @@
 """Site and the requests about sites."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeGuard
 
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
@@ -238,3 +238,8 @@ class SiteCleanup(Record, frozen=True, kw_only=True):
     save_root_urls: bool = True
     state: SiteState = SiteState.ACTIVE
     history_clean_up: HistoryCleanUp = HistoryCleanUp.NOT
+
+
+def is_absent(answer: object) -> TypeGuard[Site]:
+    """Whether an answer is a Site that says that there is none."""
+    return isinstance(answer, Site) and answer.state is SiteState.NOT_FOUND

@@ -1,4 +1,4 @@
-"""Bytes of XML and JSON become UTF-8, whatever they claim to be.
+"""Bytes become UTF-8: XML and JSON, whatever they claim to be, and texts of a known charset.
 
 Text that is valid UTF-8 and not all ASCII is hardly ever anything else, so the bytes are believed
 before the labels; of two labels the document's own goes first, for servers put theirs on every
@@ -36,6 +36,7 @@ _LOOKED_AT: Final = 1_024
 _SAMPLE: Final = 16_384
 _LONGEST_CHARACTER: Final = 4
 _GOOD_FOR_EACH_BAD: Final = 4
+_LOST_OF_EACH: Final = 10
 _UNICODE: Final = frozenset(("utf-8", "utf8", "unicode-1-1-utf-8"))
 
 
@@ -60,6 +61,32 @@ def to_utf8(body: bytes, label: str) -> tuple[bytes, bool]:
     except UnicodeDecodeError as error:
         return _from_other(body, error.start, labels)
     return body, bool(labels) and _UNICODE.isdisjoint(labels) and not body.isascii()
+
+
+def codec_of(label: str) -> str:
+    """Return the codec of a label in the Encoding standard, as browsers read it; "" if none is."""
+    label = label.strip().lower()
+    if not _LABEL.fullmatch(label):
+        return ""
+    try:
+        codecs.lookup(f"whatwg-{label}")
+    except LookupError:
+        return ""
+    return f"whatwg-{label}"
+
+
+def recoded(body: bytes, charset: str) -> tuple[bytes, bool]:
+    """Return a text in UTF-8, and whether a good part of it is lost by that.
+
+    What is in UTF-8, or has a charset that nobody knows, stays as it is.
+    """
+    is_unicode = charset.lower() in _UNICODE
+    codec = "utf-8" if is_unicode else codec_of(charset)
+    if not codec:
+        return body, bool(charset)
+    text = body.decode(codec, "replace")
+    is_lost = text.count("\ufffd") * _LOST_OF_EACH > len(text)
+    return body if is_unicode else text.encode("utf-8", "replace"), is_lost
 
 
 def _labels(body: bytes, label: str) -> list[str]:
@@ -87,12 +114,8 @@ def _from_other(body: bytes, fault_at: int, labels: list[str]) -> tuple[bytes, b
 
 
 def _is_known(label: str) -> bool:
-    try:
-        codecs.lookup(f"whatwg-{label}")
-    except LookupError:
-        return False
     # A body that begins like ASCII is none of these, whatever its label.
-    return "utf-16" not in label and "utf-32" not in label
+    return bool(codec_of(label)) and "utf-16" not in label and "utf-32" not in label
 
 
 def _recoded(body: bytes, codec: str) -> bytes:

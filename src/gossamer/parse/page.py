@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gossamer.config.parse import ParseSettings
 from gossamer.messages import Document, Kind, Page
 from gossamer.outcomes import Outcome
+from gossamer.parse.charset import codec_of
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import robots_in_headers
 from gossamer.parse.html import understand_html
@@ -61,7 +62,9 @@ def _dispatch(
         return understand_sitemap(body, url, settings, joiner)
     if content_type == CSS:
         return _understand_css(body, url, settings, joiner)
-    return Page()
+    # XML names its charset itself.
+    is_plain = content_type.startswith("text/") and not content_type.endswith("xml")
+    return Page(charset=charset if is_plain and codec_of(charset) else "")
 
 
 def _may_be_sitemap(content_type: str, body: bytes) -> bool:

@@ -1,10 +1,9 @@
 """The text of a document, for people and programs that read rather than follow links."""
 
-import codecs
-
 from turbohtml import HTMLParseError, parse
 
 from gossamer.messages import Page
+from gossamer.parse.charset import codec_of
 from gossamer.parse.sniff import HTML, XHTML
 
 
@@ -16,13 +15,5 @@ def visible_text(body: bytes, page: Page) -> str:
         except (HTMLParseError, LookupError, ValueError):
             return ""
     if page.content_type.startswith("text/") or page.content_type.endswith(("json", "xml")):
-        return body.decode(_codec(page.charset), "replace")
+        return body.decode(codec_of(page.charset) or "utf-8", "replace")
     return ""
-
-
-def _codec(charset: str) -> str:
-    try:
-        codecs.lookup(charset)
-    except LookupError:
-        return "utf-8"
-    return charset or "utf-8"

@@ -1,6 +1,7 @@
 """A batch is accepted: its URLs are members of their sites, and what it asks for is checked."""
 
 import hashlib
+import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
@@ -68,6 +69,7 @@ class Acceptor:
     def accept(self, batch: Batch, seconds: float) -> int:
         """Have the URLs of a batch crawled, within so many seconds; return the batch's number.
 
+        Its items have their ids (`identified`).
         A URL without a record gets one from what came along with it (S3.45, S3.46); one without
         either is left out. ObjectError, before anything happens, for what cannot be done.
         """
@@ -89,6 +91,18 @@ class Acceptor:
         batch_id, _ = self._catalog.accept_batch(order, members, now)
         return batch_id
 
+    def identified(self, batch: Batch) -> Batch:
+        """Return a batch whose items have the ids under which their URLs are, or will be, known.
+
+        Whoever makes an id of a URL as it was typed means that URL all the same.
+        """
+        with self._catalog.database.reading("read a batch") as connection:
+            items = [
+                item if _is_member(connection, item) else replace(item, url_id=_md5_of(item))
+                for item in batch.items
+            ]
+        return replace(batch, items=items)
+
     def _put(self, given: Sequence[Asked], now: float) -> None:
         """Store contents that came along in place of being fetched."""
         if not given:
@@ -98,7 +112,7 @@ class Acceptor:
             contents = UrlContents(self._catalog, storage)
             for each in given:
                 request = URLStatus(
-                    site_id=each.item.site_id, url=_md5_of(each.item), url_type=URLKey.MD5
+                    site_id=each.item.site_id, url=each.item.url_id, url_type=URLKey.MD5
                 )
                 for url in url_status(self._catalog.database, [request]):
                     assert each.handed is not None
@@ -162,13 +176,24 @@ def _member(change: Change, asked: Asked) -> Wanted | None:
     return None if doc_id is None else Wanted(site.set_id, doc_id, wishes, made, is_there)
 
 
+def _is_member(connection: sqlite3.Connection, item: BatchItem) -> bool:
+    """Whether the site of an item knows its id."""
+    site = find_site(connection, item.site_id)
+    doc_id = find_document(connection, item.url_id, URLKey.MD5)
+    if site is None or doc_id is None:
+        return False
+    return bool(members_among(connection, site.set_id, [doc_id]))
+
+
 def _with_depth(url: URL, depth: int) -> URL:
     """Return the URL of an item; how deep it is, one of both says."""
     return url if url.depth else replace(url, depth=depth)
 
 
 def _md5_of(item: BatchItem) -> str:
-    return identified_url(item.url_obj).url_md5 if item.url_obj else item.url_id.lower()
+    if item.url_obj is None or not item.url_obj.url:
+        return item.url_id.lower()
+    return identified_url(item.url_obj).url_md5
 
 
 def _crawled(url: URL, asked: Asked) -> URLUpdate:

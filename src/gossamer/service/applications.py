@@ -21,7 +21,7 @@ from gossamer.service.fields import parse_json
 from gossamer.service.opened_processor import open_processor
 from gossamer.service.processing import Processor, batch_of
 from gossamer.service.settings import ServiceSettings
-from gossamer.service.tasks import crawl_batch
+from gossamer.service.tasks import MAKES_WORKSPACE, crawl_batch
 
 
 class Output(Struct, frozen=True):
@@ -40,7 +40,7 @@ def crawl(settings: ServiceSettings, body: bytes, *, allow_private: bool = False
 
 def process(settings: ServiceSettings, body: bytes) -> Output:
     """Process a batch; its URLs come back as they stand then (S3.97, S3.108)."""
-    Workspace(settings.data_dir).require()
+    Workspace(settings.data_dir).require(MAKES_WORKSPACE)
     with ExitStack() as closing:
         _, processor = open_processor(settings, closing)
         return processed(processor, body)

@@ -151,7 +151,7 @@ class CatalogOperations:
     def _site_new(self, given: Site, now: float) -> GeneralResponse:
         site = identified_site(given)
         root_urls_of(site)
-        service_sites.settable_state("Site", site.state)
+        service_sites.check_site(site, now)
         if not service_sites.exists(self._catalog.database, site.id):
             self._make_room(site.id, now)
         service_sites.new_site(self._catalog, site, now)

@@ -81,10 +81,7 @@ class Service:
 
     async def call(self, operation: Operation, payload: object) -> Any:
         """Have an operation carried out, and return its answer; raise ServiceError if it failed."""
-        response = await self.respond(operation, payload)
-        if not is_good(response) or not response.items_list:
-            raise ServiceError(f"{operation.name}: {complaint(response)}")
-        return response.items_list[0].item_object
+        return _object_in(operation, await self.respond(operation, payload))
 
     async def _exchange(
         self, node: Endpoint, operation: Operation, identifier: str, body: bytes
@@ -111,10 +108,7 @@ class Service:
         return read_answer(operation, identifier, answer)
 
     async def _one(self, operation: Operation, payload: object, kind: type[_Kind]) -> _Kind:
-        answer = await self.call(operation, payload)
-        if isinstance(answer, kind):
-            return answer
-        raise ServiceError(f"{operation.name}: {_words(answer)}")
+        return _only(operation, await self.call(operation, payload), kind)
 
     async def _many(self, operation: Operation, payload: object, kind: type[_Kind]) -> list[_Kind]:
         answer = await self.call(operation, payload)
@@ -137,7 +131,12 @@ class Service:
 
     async def site_status(self, status: site.SiteStatus) -> site.Site:
         """Return a site; its state is NOT_FOUND if there is none."""
-        return await self._one(Operation.SITE_STATUS, status, site.Site)
+        operation = Operation.SITE_STATUS
+        response = await self.respond(operation, status)
+        found = response.items_list[0].item_object if response.items_list else None
+        if site.is_absent(found):
+            return found
+        return _only(operation, _object_in(operation, response), site.Site)
 
     async def site_find(self, find: site.SiteFind) -> list[site.Site]:
         """Return the sites that are looked for."""
@@ -271,6 +270,19 @@ async def _reach(socket: "Socket", node: Endpoint, keys: ClientKeys | None) -> N
     finally:
         socket.disable_monitor()
         monitor.close(linger=0)
+
+
+def _object_in(operation: Operation, response: ClientResponse) -> object:
+    """Return the object of an answer; raise ServiceError if it tells of an error."""
+    if not is_good(response) or not response.items_list:
+        raise ServiceError(f"{operation.name}: {complaint(response)}")
+    return response.items_list[0].item_object
+
+
+def _only(operation: Operation, answer: object, kind: type[_Kind]) -> _Kind:
+    if isinstance(answer, kind):
+        return answer
+    raise ServiceError(f"{operation.name}: {_words(answer)}")
 
 
 def _words(answer: object) -> str:

@@ -23,6 +23,8 @@ def engine_settings_of(settings: ServiceSettings, *, allow_private: bool = False
             "urlserver": {"host_per_second": 0.0},
             "spider": {
                 **_identity(settings),
+                "max_doc_bytes": fetch.max_resource_bytes,
+                "max_wire_bytes": fetch.max_resource_bytes,
                 "proxies": fetch.proxies,
                 "proxy_by_name": fetch.proxy_by_name,
             },

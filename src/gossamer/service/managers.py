@@ -11,6 +11,7 @@ from gossamer.objects.coding import decode, encode
 from gossamer.objects.enumerations import HOST_OPERATIONS, Operation, ResponseItemError
 from gossamer.objects.extras import CustomRequest
 from gossamer.objects.problems import ObjectError
+from gossamer.objects.site import is_absent
 from gossamer.service.envelope import Ask, Done, Problem, RefusedError, Task, Told
 from gossamer.service.operations import OpenOperations, Operations
 from gossamer.service.threaded import REFUSED, Place, ThreadedObject
@@ -72,7 +73,11 @@ class OperationsThread(ThreadedObject):
         code, message, answer = ResponseItemError.OK, "", NOTHING
         try:
             self._check(operation)
-            answer = Raw(encode(self._execute(operation, read())))
+            made = self._execute(operation, read())
+            answer = Raw(encode(made))
+            if is_absent(made):
+                # The answer is a Site that says so (S3.133), and an error (S3.29).
+                code, message = ResponseItemError.EXECUTION, f"site id not found: {made.id}"
         except ObjectError as error:
             code = ResponseItemError.NOT_RESTORED
             message = str(RefusedError(Problem.BAD_OBJECT, str(error)))

@@ -41,6 +41,7 @@ from gossamer.objects.enumerations import (
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.objects.extras import Attribute
 from gossamer.objects.item_wishes import Wishes, site_for, wishes_of
+from gossamer.objects.limits import limit_mask
 from gossamer.objects.moments import iso_moment
 from gossamer.objects.normal import url_md5
 from gossamer.objects.problems import ObjectError
@@ -156,12 +157,13 @@ class Processor:
             return 0
         if site.state is not SiteState.ACTIVE:
             return self._skip(url, done)
-        bit = limit_bit(site)
-        if bit is not None:
-            if limit_bit(known) is not None:
+        mask = limit_mask(site, processing=True)
+        if mask:
+            exceeded = limit_mask(known, processing=True)
+            if exceeded:
                 # A limit that an item brings along is no reason to suspend its site.
-                suspend_site(self._catalog, url.site_id, bit, self._clock.time())
-            return self._skip(url, done) | 1 << bit
+                suspend_site(self._catalog, url.site_id, exceeded, self._clock.time())
+            return self._skip(url, done) | mask
         properties = properties_for(site, item)
         if not is_processable(url.content_type, properties):
             mask = 1 << ErrorBit.UNSUPPORTED_CONTENT_TYPE
@@ -275,15 +277,6 @@ class Processor:
 
 
 # ------------------------------------------------------------------------------ decisions
-
-
-def limit_bit(site: Site) -> ErrorBit | None:
-    """Return the bit of the limit that a site exceeds (S3.99); 0 means no limit (C16)."""
-    if site.max_errors and site.errors > site.max_errors:
-        return ErrorBit.PROCESSING_MAX_ERRORS
-    if site.max_resources and site.resources > site.max_resources:
-        return ErrorBit.PROCESSING_MAX_RESOURCES
-    return None
 
 
 def delay_of(url: URL, wishes: Wishes) -> int:

@@ -3,33 +3,34 @@
 import hashlib
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Kind
 from gossamer.objects.modified import header_moment
 from gossamer.objects.proxying import is_spoiled
+from gossamer.parse.charset import recoded
 from gossamer.reports import PageReport
-from gossamer.service.picking import picked
+from gossamer.service.picking import Picked, picked
 from gossamer.url.parts import host_of, md5_of
 
 _MEDIA: Final = ("img", "audio", "video")
+_NOT_NEEDED: Final = frozenset((*_MEDIA, "iframe"))
 _REMEMBERED: Final = 16_384
 """Links: some megabytes of them."""
 
 
 def report(page: VisitedPage) -> Iterator[PageReport]:
     """Yield the one record of a page."""
-    found = (url for kind in _MEDIA for url in page.assets.get(kind, ()))
-    media = tuple(dict.fromkeys(found))
-    # Pages of a site repeat the links of their neighbours.
-    links = [_place(url) for url in page.links]
+    links, media = _collected(page)
     host = host_of(page.url)
-    inside = sum(linked == host for _, linked in links)
+    # Pages of a site repeat the links of their neighbours.
+    inside = sum(_place(url)[1] == host for url in page.links)
     yield PageReport(
         charset=page.charset,
         raw_md5=hashlib.md5(page.body, usedforsecurity=False).hexdigest() if page.body else "",
-        links=page.links,
+        links=links,
         media=media,
         links_inside=inside,
         links_outside=len(page.links) - inside,
@@ -37,9 +38,31 @@ def report(page: VisitedPage) -> Iterator[PageReport]:
         title=page.title,
         spoiled=_is_spoiled(page),
         length=_length(page),
-        picked=picked(page),
-        keys=b"".join([*(md5 for md5, _ in links), *map(md5_of, media)]),
+        picked=_picked(page),
+        keys=b"".join([*(_place(url)[0] for url in links), *map(md5_of, media)]),
+        garbled=recoded(page.body, page.charset)[1],
     )
+
+
+def _collected(page: VisitedPage) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what a page refers to (S3.67): media, and all else, pages first (C37)."""
+    if page.nofollow:
+        return (), ()
+    assets = page.assets
+    media = dict.fromkeys(url for kind in _MEDIA for url in assets.get(kind, ()))
+    # A frame is a page, whose link says whether it may be followed.
+    needed = (urls for kind, urls in assets.items() if kind not in _NOT_NEEDED)
+    links = dict.fromkeys(chain(page.followed, *needed))
+    return tuple(links), tuple(media)
+
+
+def _picked(page: VisitedPage) -> Picked:
+    """Return what sites pick from a page, without what is not to be followed."""
+    if page.nofollow:
+        return ()
+    found = picked(page)
+    refused = set(page.links).difference(page.followed) if found else ()
+    return tuple((site, tuple(url for url in urls if url not in refused)) for site, urls in found)
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -40,7 +40,8 @@ def open_batches(settings: ServiceSettings) -> RunBatch:
         with lodged(operations, order) as lodging:
             return lodging.back(operations, run(lodging.batch))
 
-    def run(order: Batch) -> Batch:
+    def run(given_order: Batch) -> Batch:
+        order = acceptor.identified(given_order)
         seconds = float(order.max_execution_time)
         until = time.monotonic() + seconds
         batch_id = acceptor.accept(order, seconds)

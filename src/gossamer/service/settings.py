@@ -208,6 +208,15 @@ class FetchSettings(Section, frozen=True):
     allow_private: Annotated[
         bool, Meta(description="Lift the address policy: for crawls inside one's own network.")
     ] = False
+    max_resource_bytes: Annotated[
+        int,
+        Meta(
+            ge=1_024,
+            le=4_294_967_295,
+            description="The largest document that is fetched, also for sites whose "
+            "maxResourceSize is larger, or 0; what is longer is a size error.",
+        ),
+    ] = 10_485_760
     headers_file: Annotated[
         str,
         Meta(

@@ -36,6 +36,8 @@ from gossamer.service.opened_processor import open_processor
 from gossamer.service.processing import Processed, properties_for
 from gossamer.service.settings import ServiceSettings
 
+MAKES_WORKSPACE: Final = """echo '[1, {"urls": ["URL"]}]' | gossamer task db"""
+"""The command that begins a workspace of the service, without the folder."""
 UNLIMITED_SECONDS: Final = 86_400.0
 """For a batch without a limit: somebody must give it up if its crawler never comes back."""
 _LOOK_SECONDS: Final = 0.05
@@ -48,7 +50,7 @@ def crawl_batch(
 ) -> Batch:
     """Crawl a batch in this process and its workers; return what was crawled of it."""
     clock = clock or SystemClock()
-    Workspace(settings.data_dir).require()
+    Workspace(settings.data_dir).require(MAKES_WORKSPACE)
     if writes(batch):
         return _crawl(settings, engine, batch, clock)
     operations = open_operations(settings, clock)
@@ -66,7 +68,9 @@ def _crawl(settings: ServiceSettings, engine: Settings, batch: Batch, clock: Clo
     seconds = float(batch.max_execution_time) or UNLIMITED_SECONDS
     path = Workspace(settings.data_dir).catalog
     with ServiceCatalog.open(path, engine.catalog, shared=True) as catalog:
-        batch_id = Acceptor(settings, catalog, clock).accept(batch, seconds)
+        acceptor = Acceptor(settings, catalog, clock)
+        batch = acceptor.identified(batch)
+        batch_id = acceptor.accept(batch, seconds)
         limit = TimeLimit(clock, seconds)
 
         def crawl() -> None:

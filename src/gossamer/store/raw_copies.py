@@ -5,6 +5,7 @@ from pathlib import Path
 from gossamer.messages import Fetch, Page
 from gossamer.objects.proxying import is_spoiled
 from gossamer.objects.wishes import is_among, meant_type
+from gossamer.parse.charset import recoded
 from gossamer.store.disk import System
 from gossamer.store.raw_files import RawFiles
 
@@ -26,7 +27,7 @@ class RawCopies:
             return
         if not manner.keeps_spoiled and is_spoiled(manner.spoiled_by, fetch.body):
             return
-        body = in_utf8(fetch.body, page.charset)
+        body, _ = recoded(fetch.body, page.charset)
         parts = {
             "headers": fetch.head if manner.keeps_headers else None,
             "request": fetch.request_head if manner.keeps_request else None,
@@ -48,13 +49,3 @@ def cookie_lines(fetch: Fetch) -> bytes | None:
     """Return the cookies that a response set, one on each line; None if it set none."""
     lines = [value for name, value in fetch.headers if name == "set-cookie"]
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace") if lines else None
-
-
-def in_utf8(body: bytes, charset: str) -> bytes:
-    """Return a text in UTF-8; what is no text, or has a charset nobody knows, as it is."""
-    if not charset or charset.lower() in ("utf-8", "utf8", "us-ascii"):
-        return body
-    try:
-        return body.decode(charset, "replace").encode()
-    except LookupError:
-        return body
