@@ -56,7 +56,7 @@ def assert_is_final(url: str, rows: Rows, asked: Counter[str]) -> None:
     """Its state is that of its class, and it was tried no more often than that says."""
     rule = RULES[outcome_named(str(rows[url]["outcome"]))]
     assert rows[url]["state"] == rule.final.name.lower(), url
-    # A kept connection that is closed without an answer is replaced by a fresh one, in the same try.
+    # A kept connection closed without an answer is replaced by a fresh one, in the same try.
     assert asked[url] <= 2 * rule.tries, f"{url} was asked for again and again"
 
 
