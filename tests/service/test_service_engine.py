@@ -11,8 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.catalog.service_catalog import ServiceCatalog
+from gossamer.clock import SystemClock
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.load import load
+from gossamer.crawl.pipeline import locked
+from gossamer.crawl.workspace import Workspace
+from gossamer.errors import WorkspaceError
 from gossamer.objects.enumerations import CrawlStatus
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.service.engine import run_engine
@@ -209,3 +213,30 @@ def test_contents_are_kept_as_files_of_the_site_in_utf8(tmp_path: Path, paper: P
     assert (folder / names[1]).read_bytes().startswith(b"HTTP/1.1 200 OK\r\n")
     assert (folder / names[2]).read_bytes().startswith(b"GET / HTTP/1.1\r\n")
     site.close()
+
+
+def test_an_engine_that_cannot_have_its_folder_says_so_once_and_ends_in_good_order(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine = EngineProcess(tmp_path / "w", SETTINGS)
+    with locked(Workspace(tmp_path / "w"), SystemClock(), "crawl"):
+        try:
+            for starts in (1, 2, 3):
+                engine.tend()
+                assert engine.starts == starts
+                assert ended(engine) == WorkspaceError.exit_code
+            engine.tend()
+        finally:
+            engine.stop()
+    (complaint,) = engine.take_complaints()
+    assert f"(exit code {WorkspaceError.exit_code})" in complaint
+    assert engine.take_complaints() == []
+    said = capfd.readouterr().err
+    assert "(crawl); wait for it" in said
+    assert "Fatal" not in said
+
+
+def ended(engine: EngineProcess) -> int:
+    """Wait for the end of an engine; return its exit code."""
+    assert engine._process is not None
+    return engine._process.wait(60.0)

@@ -78,8 +78,9 @@ class Crawling:
         }
 
     def complaints(self) -> Sequence[str]:
-        """Return what other hosts gave cause to complain of."""
-        return [] if self._together is None else self._together.take_complaints()
+        """Return what the engine and other hosts gave cause to complain of."""
+        others = [] if self._together is None else self._together.take_complaints()
+        return [*self._engine.take_complaints(), *others]
 
     def give_back(self, now: float) -> Mapping[str, float]:
         """Have stuck URLs crawled again."""
