@@ -38,7 +38,7 @@ from gossamer.objects.enumerations import (
 )
 from gossamer.objects.filters import check_filters
 from gossamer.objects.methods import check_fetch_type
-from gossamer.objects.normal import normalised
+from gossamer.objects.normal import normalised, root_urls_of
 from gossamer.objects.normalizing import Rewriting, rewriting_of, rewritten
 from gossamer.objects.problems import ObjectError
 from gossamer.objects.properties import check_properties
@@ -82,6 +82,20 @@ def exists(database: Database, site_id: str) -> bool:
     """Whether there is such a site."""
     with database.doing("look for a site") as connection:
         return find_site(connection, site_id) is not None
+
+
+def check_site(site: Site, now: float) -> None:
+    """Raise an ObjectError for a site that cannot be made, whatever sites there are."""
+    settable_state("Site", site.state)
+    check_fetch_type("Site", site.fetch_type)
+    check_properties(site.properties)
+    check_filters(site.filters)
+    _column_values(site, _GIVEN, now)
+    rewriting = rewriting_of(
+        {each.name: each.value for each in site.properties if not each.url_md5}
+    )
+    for root in root_urls_of(site):
+        _as_wanted(root.url, rewriting)
 
 
 def new_site(catalog: Changeable, site: Site, now: float) -> None:

@@ -8,9 +8,9 @@ import msgspec
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.crawl.pipeline import locked
-from gossamer.crawl.workspace import Workspace
 from gossamer.errors import GossamerError, StorageError
 from gossamer.service.background import Starter, go_into_background
+from gossamer.service.data_folder import make_data_dir
 from gossamer.service.ini import find, load
 from gossamer.service.journal import Journal, open_journal
 from gossamer.service.operations import load_parts
@@ -51,8 +51,7 @@ def run_daemon(
 
 
 def _serve(supervisor: Supervisor, settings: ServiceSettings) -> int:
-    _make_data_dir(settings)
-    workspace = Workspace(settings.data_dir)
+    workspace = make_data_dir(settings)
     # Two daemons in one folder would both make batches there, and only one could crawl them.
     with locked(workspace, SystemClock(), "dc-daemon"):
         pid_file = _write_pid(settings)
@@ -61,15 +60,6 @@ def _serve(supervisor: Supervisor, settings: ServiceSettings) -> int:
         finally:
             if pid_file is not None:
                 pid_file.unlink(missing_ok=True)
-
-
-def _make_data_dir(settings: ServiceSettings) -> None:
-    try:
-        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"cannot make the data directory {settings.data_dir}: {error.strerror}"
-        ) from error
 
 
 def _write_pid(settings: ServiceSettings) -> Path | None:

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from typing import Final
 
 from gossamer.catalog.service_catalog import ServiceCatalog
-from gossamer.crawl.workspace import Workspace
 from gossamer.objects.enumerations import CrawlerType
+from gossamer.service.data_folder import make_data_dir
 from gossamer.service.engine_process import EngineProcess
 from gossamer.service.engine_settings import engine_settings_of
 from gossamer.service.guard import Guard, Word
@@ -27,8 +27,7 @@ class Crawling:
         self._settings = settings
         self._guard = guard
         engine = engine_settings_of(settings)
-        workspace = Workspace(settings.data_dir)
-        workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        workspace = make_data_dir(settings)
         self._catalog = ServiceCatalog.open(workspace.catalog, engine.catalog, shared=True)
         self._engine = EngineProcess(workspace.directory, engine)
         self._together = (
