@@ -188,6 +188,8 @@ def test_values_can_come_from_files(tmp_path):
     (tmp_path / "text").write_text("héllo\n", encoding="utf-8")
     (tmp_path / "bytes").write_bytes(b"\xff")
     data = {"a": ["file:text", {"b": f"file://{tmp_path}/text"}], "c": "a file: no"}
+    # A file of the service, which the client must leave alone.
+    assert fields.fill_from_files(["file:file:agents.txt"], tmp_path) == ["file:agents.txt"]
     assert fields.fill_from_files(data, tmp_path) == {
         "a": ["héllo\n", {"b": "héllo\n"}],
         "c": "a file: no",

@@ -10,7 +10,7 @@ from msgspec import NODEFAULT, Raw
 
 from gossamer.daemons.endpoints import Endpoint, parse_endpoint
 from gossamer.errors import ServiceError
-from gossamer.objects.answers import ClientResponse, ClientResponseItem
+from gossamer.objects.answers import ClientResponse, ClientResponseItem, GeneralResponse
 from gossamer.objects.coding import decode_response, encode
 from gossamer.objects.content import URLFetch
 from gossamer.objects.criterions import parse_order
@@ -152,6 +152,15 @@ def is_good(response: ClientResponse) -> bool:
     """Whether every node was able to do what it was asked for."""
     codes = (str(item.error_code).split(";") for item in response.items_list)
     return response.error_code == 0 and all(code == "0" for each in codes for code in each)
+
+
+def refusal(response: ClientResponse) -> str | None:
+    """Return why an operation was not carried out as a whole, as its GeneralResponse says it."""
+    for item in response.items_list:
+        told = item.item_object
+        if isinstance(told, GeneralResponse) and told.error_code:
+            return told.error_message or f"the answer has the error code {told.error_code}"
+    return None
 
 
 def complaint(response: ClientResponse) -> str:
