@@ -21,7 +21,13 @@ from gossamer.catalog.service_rows import MEMBER_COLUMNS, SERVICE, KnownSite
 from gossamer.catalog.service_selection import epoch_at
 from gossamer.catalog.tally import Tally
 from gossamer.messages import Found, Kind
-from gossamer.objects.enumerations import GENERAL_SITE, DeleteReason, LogOperation, URLKey
+from gossamer.objects.enumerations import (
+    GENERAL_SITE,
+    CrawlStatus,
+    DeleteReason,
+    LogOperation,
+    URLKey,
+)
 from gossamer.objects.url import URL
 from gossamer.outcomes import State
 from gossamer.url.canonical import canonicalize
@@ -204,6 +210,17 @@ def members_among(connection: sqlite3.Connection, set_id: int, doc_ids: Iterable
     """Return which documents are members of a set."""
     rows = connection.execute(SERVICE["members_among"], (set_id, json_list(doc_ids)))
     return {row[0] for row in rows}
+
+
+def renew_members(change: Change, site: KnownSite, doc_ids: Sequence[int], query: str) -> int:
+    """Have a query make members new that are not already; return how many there were."""
+    values = {"set_id": site.set_id, "doc_ids": json_list(doc_ids)}
+    with counted(change.connection, site, doc_ids):
+        renewed = change.connection.execute(query, values).rowcount
+    if site.counts or site.logs:
+        md5s = list(md5s_of(change.connection, doc_ids).values())
+        record(change.connection, site, int(CrawlStatus.NEW), md5s, change.now)
+    return renewed
 
 
 def delete_members(
