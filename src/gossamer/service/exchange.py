@@ -16,6 +16,7 @@ from gossamer.objects.content import URLFetch
 from gossamer.objects.criterions import parse_order
 from gossamer.objects.enumerations import Operation, ResponseError, ResponseItemError
 from gossamer.objects.expressions import Ordering
+from gossamer.objects.extras import CustomResponse
 from gossamer.objects.limits import limit_of_node
 from gossamer.objects.merge import merge_response
 from gossamer.objects.problems import ObjectError
@@ -143,7 +144,7 @@ def _items(node: Endpoint, response: ClientResponse | None) -> list[ClientRespon
             host=node.host,
             port=node.port,
             error_code=int(ResponseItemError.EXECUTION),
-            error_message=f"{Problem.TIMEOUT}: no answer",
+            error_message=f"{Problem.TIMEOUT}: no answer from {node}",
         )
     ]
 
@@ -155,9 +156,11 @@ def is_good(response: ClientResponse) -> bool:
 
 
 def refusal(response: ClientResponse) -> str | None:
-    """Return why an operation was not carried out as a whole, as its GeneralResponse says it."""
+    """Return why an operation was not carried out as a whole, as its own answer says it."""
     for item in response.items_list:
         told = item.item_object
+        if isinstance(told, CustomResponse) and told.err_string:
+            return told.err_string
         if isinstance(told, GeneralResponse) and told.error_code:
             return told.error_message or f"the answer has the error code {told.error_code}"
     return None
