@@ -271,6 +271,7 @@ def test_periodic_processes_run_and_ask_the_sites_manager(tmp_path):
         told = daemon.ask("STAT")["BatchTasksManager"]
         assert told["batches_crawl_total"] > 0
         assert told["batches_crawl_queue"] == 1
+        assert told["common_operations_cnt"] > 0
         assert told["periodic_faults"] == 0
         assert daemon.ask("STAT")["SitesManager"]["SITE_FIND_CNT"] > 0
         assert not (daemon.data / "closed.txt").exists()

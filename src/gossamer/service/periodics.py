@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from gossamer.catalog.batch_facts import ItemState
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.objects.enumerations import CrawlerType
 from gossamer.service.data_folder import make_data_dir
@@ -70,8 +71,13 @@ class Crawling:
         expired = self._catalog.expire_batches(now)
         self._engine.tend()
         self._catalog.forget_batches(now - _DAY)
+        seconds, items = self._catalog.batch_averages(CrawlerType.NORMAL)
+        left = (item for each in expired for item in self._catalog.batch_items(each))
         return {
             "batches_crawl_fault_ttl": len(expired),
+            "batches_crawl_urls_fault": sum(item.state == ItemState.LEFT_OUT for item in left),
+            "batches_crawl_time_avg": seconds,
+            "batches_crawl_items_avg": items,
             "batches_crawl_queue": self._catalog.open_batches(CrawlerType.NORMAL),
             **({} if self._together is None else self._together.check(now)),
         }
