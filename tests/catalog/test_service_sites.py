@@ -11,9 +11,10 @@ from gossamer.objects.enumerations import (
     FilterType,
     SiteState,
     UpdateType,
+    URLState,
     URLType,
 )
-from gossamer.objects.normal import identified_site
+from gossamer.objects.normal import identified_site, url_md5
 from gossamer.objects.problems import CriterionError, ObjectError, UnsupportedError
 from gossamer.objects.selection import Criterions
 from gossamer.objects.site import (
@@ -249,6 +250,34 @@ def test_restart_brings_roots_back_and_clears_errors(desk):
     root = desk.url(site_id, "http://a.example/")
     assert root is not None
     assert (root.status, root.crawled, root.error_mask) == (CrawlStatus.NEW, 0, 0)
+
+
+@pytest.mark.req("S3.131")
+def test_restart_has_roots_crawled_again_that_are_there(desk):
+    """Whatever became of them; other URLs stay as they are, and so does what is in a batch."""
+    roots = [f"http://a.example/{name}" for name in ("", "off", "broken", "out")]
+    site_id = desk.site(*roots, state=SiteState.SUSPENDED)
+    desk.add(site_id, "http://a.example/page", parent_md5=PARENT)
+    for url in (*roots[:3], "http://a.example/page"):
+        desk.crawled(site_id, url)
+    changed = {
+        "off": {"state": URLState.DISABLED},
+        "broken": {"state": URLState.ERROR, "error_mask": 6},
+        "out": {"status": CrawlStatus.CRAWLING, "batch_id": 7},
+    }
+    for name, fields in changed.items():
+        md5 = url_md5(f"http://a.example/{name}")
+        assert update_urls(desk.catalog, [URLUpdate(site_id=site_id, url_md5=md5, **fields)], NOW)
+    update(desk, site_id, state=SiteState.RESTART)
+    found = [desk.url(site_id, url) for url in roots]
+    assert [(url.status, url.state, url.error_mask) for url in found if url] == [
+        *[(CrawlStatus.NEW, URLState.ENABLED, 0)] * 3,
+        (CrawlStatus.CRAWLING, URLState.ENABLED, 0),
+    ]
+    assert desk.status(site_id).new_urls == 3
+    page = desk.url(site_id, "http://a.example/page")
+    assert page is not None
+    assert page.status is CrawlStatus.CRAWLED
 
 
 def test_sites_that_criterions_select_are_updated_together(desk):

@@ -211,3 +211,16 @@ def test_one_place_must_be_named(task: Task, words: tuple[str, ...]) -> None:
     code, _, complaints = task("db", [3, {"id": "0"}], *words)
     assert code == 2
     assert "--dir" in complaints
+
+
+@pytest.mark.req("S3.111")
+@pytest.mark.parametrize("name", ["crawl", "process", "db"])
+def test_a_folder_that_cannot_be_made_is_a_critical_error(
+    task: Task, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").touch()
+    data = [3, {"id": "0"}] if name == "db" else {"items": []}
+    code, answer, complaints = task(name, data, "--dir", tmp_path / "file" / "below")
+    assert (code, answer) == (1, None)
+    assert "file/below" in complaints
+    assert "internal error" not in complaints

@@ -325,6 +325,8 @@ def test_what_a_site_cannot_have_is_refused_by_name_and_changes_nothing(desk, fi
     assert answer.error_code != 0
     assert named in answer.error_message
     assert desk.do("SITE_STATUS", SiteStatus(id=SITE)).state is SiteState.NOT_FOUND
+    assert not has_store(desk, SITE)
+    assert not has_folder(desk, SITE)
     desk.site(ROOT)
     before = desk.do("SITE_STATUS", SiteStatus(id=SITE))
     answer = desk.do("SITE_UPDATE", SiteUpdate(id=SITE, **fields))

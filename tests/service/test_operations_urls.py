@@ -1,17 +1,21 @@
 """URL operations over the catalog and the contents of every storage type."""
 
 import base64
+import json
 
 import pytest
 from operations_desk import ROOT, SITE, Desk
+from service_rig import EXAMPLES
 
 from gossamer.objects.answers import GeneralResponse
+from gossamer.objects.coding import decode
 from gossamer.objects.content import URLContentRequest, URLFetch
 from gossamer.objects.enumerations import (
     ContentKind,
     ContentTypeMask,
     CrawlStatus,
     DelayedType,
+    Operation,
     SiteSelect,
     URLKey,
     URLState,
@@ -426,3 +430,15 @@ def test_a_condition_that_makes_no_sense_changes_nothing(filled):
         filled.do("URL_FETCH", [URLFetch(urls_criterions=bad)])
     assert filled.urls(SITE) == [ROOT, OTHER, PAGE]
     assert filled.deleted(SITE) == {}
+
+
+def test_the_sample_of_aging_deletes_old_pages_and_no_roots(desk):
+    desk.site(ROOT)
+    desk.add(SITE, PAGE)
+    sample = json.loads((EXAMPLES / "url-age.json").read_text())
+    age = decode(Operation.URL_AGE, sample)
+    assert desk.statuses("URL_AGE", age) == [0]
+    desk.clock.advance(31 * 86_400)
+    assert desk.statuses("URL_AGE", age) == [1]
+    assert desk.url(SITE, PAGE) is None
+    assert desk.url(SITE, ROOT) is not None

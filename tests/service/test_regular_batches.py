@@ -9,7 +9,7 @@ from service_rig import Daemon, wait_for
 
 from gossamer.catalog.batch_facts import BatchState
 from gossamer.objects.answers import GeneralResponse
-from gossamer.objects.enumerations import Operation
+from gossamer.objects.enumerations import CrawlerType, Operation
 from gossamer.objects.site import Site
 from gossamer.service.catalog_operations import open_operations
 from gossamer.service.guard import Guard
@@ -86,6 +86,25 @@ def test_batches_have_the_times_of_the_settings(tmp_path: Path) -> None:
         assert until == (made_at + 70 if began_at is None else began_at + 50)
     finally:
         crawling.close()
+
+
+def test_the_figures_say_how_batches_went(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, CrawlingSettings())
+    operations = open_operations(settings)
+    operations.execute(Operation.SITE_NEW, Site(urls=["http://a.invalid/", "http://a.invalid/b"]))
+    operations.close()
+    crawling = Crawling(settings, Guard(settings.guard))
+    try:
+        now = time.time()
+        # Not by a run of the process, which would start an engine, and that might be quicker.
+        crawling._catalog.make_batch(CrawlerType.NORMAL, 5, now, 50.0, 1)
+        figures = crawling.check(now + 100.0)
+    finally:
+        crawling.close()
+    assert figures["batches_crawl_fault_ttl"] == 1
+    assert figures["batches_crawl_urls_fault"] == 2
+    assert figures["batches_crawl_items_avg"] == 2.0
+    assert figures["batches_crawl_time_avg"] == pytest.approx(100.0)
 
 
 def test_operations_that_nobody_waits_for_any_more_are_counted_until_they_end(

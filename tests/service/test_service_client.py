@@ -2,13 +2,14 @@
 
 import asyncio
 import json
+import shlex
 import socket
 import stat
 import subprocess
 import sys
 
 import pytest
-from service_rig import EXAMPLES, Daemon, item_of, program, write_ini
+from service_rig import BIN, EXAMPLES, Daemon, item_of, program, write_ini
 
 import gossamer as library
 from gossamer.daemons.endpoints import Endpoint
@@ -74,6 +75,23 @@ def check_sample(sampled: Daemon, command: str) -> None:
     assert done.stdout == json.dumps(answer, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+def shell_words(daemon: Daemon, words: tuple[str, ...]) -> str:
+    """Return a program with its arguments as a shell takes them."""
+    name, *rest = words
+    return shlex.join([str(BIN / name), *rest, "--config", str(daemon.client_config)])
+
+
+def in_shell(daemon: Daemon, line: str):
+    return subprocess.run(
+        ["bash", "-c", line],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=daemon.folder,
+        timeout=60,
+        check=False,
+    )
+
+
 def call(daemon: Daemon, *words: object):
     return program("dc-client", "--config", daemon.client_config, *words, cwd=daemon.folder)
 
@@ -113,6 +131,7 @@ def test_values_from_files(shared):
         (1, ["--command", "SITE_FIND", "--fields", "{}", "--config", "missing.ini"]),
         (1, ["--command", "SITE_FIND", "--fields", "{}", "-o", "no/such/folder"]),
         (1, ["--command", "SITE_STATUS", "--fields", '{"id": "fault"}']),
+        (2, ["--command", "SITE_FIND", "--fields", "{}", "--dcc_timeout", "0"]),
         (2, ["--command", "SITE_NEW"]),
         (2, ["--command", "NOPE", "--fields", "{}"]),
         (2, ["--fields", "{}"]),
@@ -147,6 +166,56 @@ def test_without_configuration_the_flags_say_where(shared, tmp_path):
     assert program(*words, *host, cwd=tmp_path).returncode == 0
     write_ini(tmp_path / "dc-client.ini", {"Client": {"hosts": str(shared.client)}})
     assert program(*words, cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.req("S3.184")
+def test_an_operation_that_is_refused_is_answered_and_complained_of(shared):
+    words = ("--command", "SITE_NEW", "--fields", json.dumps({"id": "f5", "urls": [SITE]}))
+    assert call(shared, *words).returncode == 0
+    again = call(shared, *words)
+    assert again.returncode == 1
+    assert item_of(json.loads(again.stdout))["errorCode"] == 2020
+    assert again.stderr == "dc-client: duplicate site\n"
+
+
+@pytest.mark.req("S3.183")
+def test_a_port_of_the_flags_wins_over_those_of_the_configuration(shared, tmp_path):
+    nobody = "127.0.0.1:9, 127.0.0.1:10"
+    write_ini(tmp_path / "dc-client.ini", {"Client": {"hosts": nobody}})
+    words = ("--command", "SITE_FIND", "--fields", "{}", "--dcc_clientPort", shared.client.port)
+    done = program("dc-client", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["itemsList"]) == 1
+
+
+PROGRAMS = [
+    ("dc-client", "--command", "SITE_FIND", "--fields", "{}"),
+    ("dc-admin", "--cmd", "STAT"),
+]
+
+
+@pytest.mark.req("S3.184", "S3.192")
+@pytest.mark.parametrize("words", PROGRAMS)
+def test_an_answer_that_nobody_reads_ends_quietly(shared, words):
+    done = in_shell(shared, f"{shell_words(shared, words)} | true; exit ${{PIPESTATUS[0]}}")
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.req("S3.184", "S3.192")
+@pytest.mark.parametrize("words", PROGRAMS)
+def test_an_answer_for_which_there_is_no_room_is_one_complaint(shared, words):
+    done = in_shell(shared, f"exec {shell_words(shared, words)} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == f"{words[0]}: cannot write the answer: No space left on device\n"
+
+
+@pytest.mark.req("S3.184")
+def test_an_answer_is_utf8_whatever_the_terminal_knows(shared):
+    site = json.dumps({"id": "f4", "urls": [SITE], "description": "Grüße"})
+    assert call(shared, "--command", "SITE_NEW", "--fields", site).returncode == 0
+    words = ("dc-client", "--command", "SITE_STATUS", "--fields", '{"id": "f4"}')
+    done = in_shell(shared, f"PYTHONIOENCODING=ascii {shell_words(shared, words)}")
+    assert json.loads(done.stdout)["itemsList"][0]["itemObject"]["description"] == "Grüße"
 
 
 @pytest.mark.parametrize("order", [None, "", " ", "nonsense ((", "URL ASC"])

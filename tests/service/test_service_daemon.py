@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -165,7 +165,7 @@ def test_what_carries_operations_out_is_named_by_the_configuration(tmp_path):
         with Daemon(tmp_path / str(number), Application=application) as daemon:
             site = {"urls": ["http://a.example/"]}
             assert item_of(daemon.call("SITE_NEW", site))["errorCode"] == 0
-            assert item_of(daemon.call("SITE_NEW", site))["errorCode"] == 2020
+            assert item_of(daemon.call("SITE_NEW", site, code=1))["errorCode"] == 2020
             (found,) = item_of(daemon.call("SITE_FIND", {"url": "http://a.example/"}))
             assert found["state"] == 1
 
@@ -274,6 +274,7 @@ def test_periodic_processes_run_and_ask_the_sites_manager(tmp_path):
         # A run counts when it has ended.
         wait_for(lambda: told()["batches_crawl_queue"] == 1, "the counters")
         assert told()["batches_crawl_total"] > 0
+        assert told()["common_operations_cnt"] > 0
         assert told()["periodic_faults"] == 0
         assert daemon.ask("STAT")["SitesManager"]["SITE_FIND_CNT"] > 0
         assert not (daemon.data / "closed.txt").exists()
@@ -335,3 +336,54 @@ def test_a_request_that_takes_too_long_is_answered_with_code_1(tmp_path):
         assert late["errorCode"] == 1
         assert "TIMEOUT: SitesManager" in late["errorMessage"]
         assert daemon.ask("STAT", code=None)["ClientInterfaceService"]["timeouts"] == 1
+
+
+def end_with(pid_file) -> None:
+    """End a daemon in the background, and wait until it has gone."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        os.kill(int(pid_file.read_text()), signal.SIGTERM)
+        wait_for(lambda: not pid_file.exists(), "the daemon to end")
+
+
+def test_whoever_started_it_in_the_background_hears_when_it_is_ready(tmp_path):
+    settings = toy_settings(Application={"log_file": "some.log", "pid_file": "some.pid"})
+    config = write_ini(tmp_path / "some.ini", settings)
+    try:
+        assert program("dc-daemon", "-c", config, "--daemon", cwd=tmp_path).returncode == 0
+        assert ": ready\n" in (tmp_path / "some.log").read_text()
+    finally:
+        end_with(tmp_path / "some.pid")
+
+
+@pytest.mark.parametrize("wrong", ["data_dir", "pid_file", "port"])
+def test_a_start_in_the_background_that_fails_is_told_to_whoever_started_it(tmp_path, wrong):
+    (tmp_path / "file").touch()
+    application = {"log_file": "some.log"}
+    if wrong != "port":
+        application[wrong] = "file/below"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1]) if wrong == "port" else "0"
+        server = {"admin_port": "0", "client_port": port}
+        settings = toy_settings(Application=application, Server=server)
+        config = write_ini(tmp_path / "some.ini", settings)
+        done = program("dc-daemon", "-c", config, "--daemon", cwd=tmp_path)
+    assert done.returncode == 1
+    assert ("Address already in use" if wrong == "port" else "file/below") in done.stderr
+    assert done.stderr.startswith("dc-daemon: ")
+    assert ": ready\n" not in (tmp_path / "some.log").read_text()
+
+
+@pytest.mark.req("S3.179")
+def test_a_second_daemon_in_the_same_folder_does_not_start(tmp_path):
+    """Both would make batches there, and only one could crawl them."""
+    with Daemon(tmp_path) as daemon:
+        other = write_ini(tmp_path / "other.ini", toy_settings())
+        done = program("dc-daemon", "-c", other, cwd=tmp_path)
+        assert done.returncode == 1
+        assert daemon.process is not None
+        assert f"in use by process {daemon.process.pid} (dc-daemon)" in done.stderr
+        assert "started" not in done.stderr
+        assert daemon.terminate() == 0
+
+    with Daemon(tmp_path) as again:
+        assert again.terminate() == 0

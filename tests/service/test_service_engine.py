@@ -11,8 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.catalog.service_catalog import ServiceCatalog
+from gossamer.clock import SystemClock
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.load import load
+from gossamer.crawl.pipeline import locked
+from gossamer.crawl.workspace import Workspace
+from gossamer.errors import WorkspaceError
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.process import FakeWeb
 from gossamer.objects.enumerations import CrawlStatus
@@ -308,3 +312,30 @@ def test_texts_are_kept_in_utf8_and_what_cannot_be_read_is_an_error(
             assert file.read_bytes().decode() == text
     assert site.field("error_mask") == 1 << ErrorBit.CODE_PAGE_CONVERSION
     site.close()
+
+
+def test_an_engine_that_cannot_have_its_folder_says_so_once_and_ends_in_good_order(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine = EngineProcess(tmp_path / "w", SETTINGS)
+    with locked(Workspace(tmp_path / "w"), SystemClock(), "crawl"):
+        try:
+            for starts in (1, 2, 3):
+                engine.tend()
+                assert engine.starts == starts
+                assert ended(engine) == WorkspaceError.exit_code
+            engine.tend()
+        finally:
+            engine.stop()
+    (complaint,) = engine.take_complaints()
+    assert f"(exit code {WorkspaceError.exit_code})" in complaint
+    assert engine.take_complaints() == []
+    said = capfd.readouterr().err
+    assert "(crawl); wait for it" in said
+    assert "Fatal" not in said
+
+
+def ended(engine: EngineProcess) -> int:
+    """Wait for the end of an engine; return its exit code."""
+    assert engine._process is not None
+    return engine._process.wait(60.0)

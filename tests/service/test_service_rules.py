@@ -6,10 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.daemons.endpoints import Endpoint
 from gossamer.errors import InputError
+from gossamer.objects.answers import ClientResponse, ClientResponseItem, GeneralResponse
 from gossamer.objects.enumerations import Operation
+from gossamer.objects.extras import CustomResponse
 from gossamer.service import counters, envelope, fields, names
 from gossamer.service.envelope import Problem, RefusedError
+from gossamer.service.exchange import combine, refusal
 from gossamer.service.managers import URL_OPERATIONS, target_of
 from gossamer.service.schedule import Schedule
 from gossamer.service.variables import PollTimeout, Variables
@@ -188,6 +192,8 @@ def test_values_can_come_from_files(tmp_path):
     (tmp_path / "text").write_text("héllo\n", encoding="utf-8")
     (tmp_path / "bytes").write_bytes(b"\xff")
     data = {"a": ["file:text", {"b": f"file://{tmp_path}/text"}], "c": "a file: no"}
+    # A file of the service, which the client must leave alone.
+    assert fields.fill_from_files(["file:file:agents.txt"], tmp_path) == ["file:agents.txt"]
     assert fields.fill_from_files(data, tmp_path) == {
         "a": ["héllo\n", {"b": "héllo\n"}],
         "c": "a file: no",
@@ -223,3 +229,30 @@ def test_assignments_are_json_or_plain_words(text, expected):
 def test_an_assignment_without_a_value_is_refused(text):
     with pytest.raises(InputError, match="name:value"):
         fields.parse_assignments(text)
+
+
+@pytest.mark.req("S3.184")
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (GeneralResponse(statuses=[0, 2]), None),
+        (GeneralResponse(error_code=2020, error_message="duplicate site"), "duplicate site"),
+        (GeneralResponse(error_code=2021), "the answer has the error code 2021"),
+        (CustomResponse(result=[[1]]), None),
+        (CustomResponse(err_string="no such column: x"), "no such column: x"),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_what_was_refused_is_found_in_the_answer_itself(told, expected):
+    good = ClientResponseItem(item_object=GeneralResponse(statuses=[0]))
+    items = [good, ClientResponseItem(item_object=told)]
+    assert refusal(ClientResponse(items_list=items)) == expected
+
+
+def test_a_node_that_is_silent_is_named():
+    nodes = [Endpoint("127.0.0.1", 5504), Endpoint("127.0.0.1", 9)]
+    heard = ClientResponse(items_list=[ClientResponseItem(item_object=GeneralResponse())])
+    answer = combine(Operation.SITE_NEW, nodes, [heard, None], None, merge=True)
+    (item,) = answer.items_list
+    assert (item.error_code, item.error_message) == ("0;2", "TIMEOUT: no answer from 127.0.0.1:9")

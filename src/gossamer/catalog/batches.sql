@@ -263,6 +263,13 @@ ORDER BY priority DESC, depth, udate DESC LIMIT ?;
 -- A site has had its turn.
 UPDATE service_site SET tcdate = ? WHERE set_id = ?;
 
+-- name: batch_averages
+-- How long the latest batches of a kind took, and how many URLs they had.
+SELECT coalesce(avg(ended_at - made_at), 0.0), coalesce(avg(items), 0.0) FROM (
+    SELECT made_at, ended_at, items FROM batch WHERE kind = ? AND ended_at IS NOT NULL
+    ORDER BY batch_id DESC LIMIT 1000
+);
+
 -- name: open_batches
 -- How many batches of a kind are open.
 SELECT count(*) FROM batch WHERE state = 0 AND kind = ?;

@@ -12,15 +12,12 @@ from msgspec import Struct
 from gossamer.catalog.batch_facts import BatchOrder, Memo, Wanted
 from gossamer.catalog.batches import BatchCommit
 from gossamer.catalog.connection import Database
-from gossamer.catalog.leases import json_list
 from gossamer.catalog.queries import load_queries
 from gossamer.catalog.service_catalog import ServiceCatalog
-from gossamer.catalog.service_counters import counted
-from gossamer.catalog.service_members import Change, changing, find_site, note_status
-from gossamer.catalog.service_rows import KnownSite
+from gossamer.catalog.service_members import changing, find_site, renew_members
 from gossamer.catalog.service_selection import select_urls
 from gossamer.catalog.site_book import BATCHES
-from gossamer.objects.enumerations import CrawlerType, CrawlStatus
+from gossamer.objects.enumerations import CrawlerType
 from gossamer.objects.selection import Criterions
 
 RECRAWLING: Final = load_queries("recrawling.sql")
@@ -124,18 +121,11 @@ def renew_urls(catalog: ServiceCatalog, site_id: str, where: str, now: float, un
         if not change.connection.execute(RECRAWLING["go_on"], values).rowcount or not where:
             return 0
         doc_ids = select_urls(change.connection, site, Criterions(where=where), now)
+        query = RECRAWLING["renew_members"]
         return sum(
-            _renew(change, site, doc_ids[start : start + _AT_ONCE])
+            renew_members(change, site, doc_ids[start : start + _AT_ONCE], query)
             for start in range(0, len(doc_ids), _AT_ONCE)
         )
-
-
-def _renew(change: Change, site: KnownSite, doc_ids: list[int]) -> int:
-    values = {"set_id": site.set_id, "doc_ids": json_list(doc_ids)}
-    with counted(change.connection, site, doc_ids):
-        renewed = change.connection.execute(RECRAWLING["renew_members"], values).rowcount
-    note_status(change.connection, site, int(CrawlStatus.NEW), doc_ids, change.now)
-    return renewed
 
 
 def end_recrawl(catalog: ServiceCatalog, site_id: str, now: float) -> None:

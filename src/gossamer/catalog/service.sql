@@ -206,6 +206,12 @@ DELETE FROM member WHERE set_id = :given_up
 -- The number of a URL.
 SELECT doc_id FROM url WHERE md5 = ?;
 
+-- name: restart_roots
+-- Root URLs of a site that begins anew are as new, unless they are about to be crawled.
+UPDATE member SET status = 1, state = 0, error_mask = 0, batch_id = 0
+WHERE set_id = :set_id AND status NOT IN (2, 3, 8)
+    AND doc_id IN (SELECT value FROM json_each(:doc_ids));
+
 -- name: root_members
 -- The root URLs among the members of a set.
 SELECT doc_id FROM member WHERE set_id = ? AND parent_md5 = '';

@@ -119,6 +119,12 @@ class ServiceCatalog(SqliteCatalog):
         with self._database.doing("count batches") as connection:
             return int(connection.execute(BATCHES["open_batches"], (kind,)).fetchone()[0])
 
+    def batch_averages(self, kind: int) -> tuple[float, float]:
+        """Return how many seconds the latest batches of a kind took, and how many URLs they had."""
+        with self._database.doing("look at batches") as connection:
+            seconds, items = connection.execute(BATCHES["batch_averages"], (kind,)).fetchone()
+        return seconds, items
+
     def batch_state(self, batch_id: int) -> BatchState | None:
         """Return where a batch stands; None for one that is forgotten."""
         with self._database.doing("look at a batch") as connection:

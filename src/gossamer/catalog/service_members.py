@@ -214,6 +214,15 @@ def members_among(connection: sqlite3.Connection, set_id: int, doc_ids: Iterable
     return {row[0] for row in rows}
 
 
+def renew_members(change: Change, site: KnownSite, doc_ids: Sequence[int], query: str) -> int:
+    """Have a query make members new that are not already; return how many there were."""
+    values = {"set_id": site.set_id, "doc_ids": json_list(doc_ids)}
+    with counted(change.connection, site, doc_ids):
+        renewed = change.connection.execute(query, values).rowcount
+    note_status(change.connection, site, int(CrawlStatus.NEW), doc_ids, change.now)
+    return renewed
+
+
 def delete_members(
     change: Change,
     site: KnownSite,

@@ -14,9 +14,12 @@ from gossamer.catalog.service_members import (
     changing,
     delete_members,
     enter,
+    find_document,
     find_site,
+    members_among,
     new_set,
     newcomer,
+    renew_members,
 )
 from gossamer.catalog.service_rows import (
     SELECT_SITE,
@@ -38,7 +41,7 @@ from gossamer.objects.enumerations import (
 )
 from gossamer.objects.filters import check_filters
 from gossamer.objects.methods import check_fetch_type
-from gossamer.objects.normal import normalised
+from gossamer.objects.normal import normalised, root_urls_of
 from gossamer.objects.normalizing import Rewriting, rewriting_of, rewritten
 from gossamer.objects.problems import ObjectError
 from gossamer.objects.properties import check_properties
@@ -86,11 +89,16 @@ def exists(database: Database, site_id: str) -> bool:
 
 def check_site(site: Site, now: float) -> None:
     """Raise an ObjectError for what a new site cannot have, before anything is made for it."""
-    _column_values(site, _GIVEN, now)
     settable_state("Site", site.state)
     check_fetch_type("Site", site.fetch_type)
     check_properties(site.properties)
     check_filters(site.filters)
+    _column_values(site, _GIVEN, now)
+    rewriting = rewriting_of(
+        {each.name: each.value for each in site.properties if not each.url_md5}
+    )
+    for root in root_urls_of(site):
+        _as_wanted(root.url, rewriting)
 
 
 def new_site(catalog: Changeable, site: Site, now: float) -> None:
@@ -190,7 +198,7 @@ def _renew_roots(change: Change, site: KnownSite, update: SiteUpdate, *, restart
 
     The one place that decides about UPDATE_NOT_INSERT_ROOT_URLS (C5): set and not 0, the root URLs
     that are there go first; otherwise those that are missing are added, and only if the update
-    names some or restarts the site.
+    names some or restarts the site. A restart has all of them crawled again.
     """
     if property_of(change.connection, site.site_id, _UPDATE_ROOTS) not in ("", "0"):
         rows = change.connection.execute(SERVICE["root_members"], (site.set_id,))
@@ -199,8 +207,20 @@ def _renew_roots(change: Change, site: KnownSite, update: SiteUpdate, *, restart
             reason = DeleteReason.SITE_UPDATE_ROOT_URLS
             delete_members(change, site, doc_ids, reason=reason)
         copy_roots(change, site)
-    elif restarts or update.urls is not None:
+    elif restarts:
+        _restart_roots(change, site)
         copy_roots(change, site)
+    elif update.urls is not None:
+        copy_roots(change, site)
+
+
+def _restart_roots(change: Change, site: KnownSite) -> None:
+    """Make the root URLs that are there already as new as those that are copied (S3.131)."""
+    rows = change.connection.execute(SERVICE["roots_of"], (site.site_id,)).fetchall()
+    known = [find_document(change.connection, row[0]) for row in rows]
+    wanted = [doc_id for doc_id in known if doc_id is not None]
+    doc_ids = sorted(members_among(change.connection, site.set_id, wanted))
+    renew_members(change, site, doc_ids, SERVICE["restart_roots"])
 
 
 def property_of(connection: sqlite3.Connection, site_id: int, name: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from gossamer.cli.arguments import Parser, new_parser
+from gossamer.cli.terminal import drop_output
 from gossamer.crawl.memory import collect_rarely
 from gossamer.errors import GossamerError, InputError, StorageError
 from gossamer.wording import visible
@@ -76,7 +77,7 @@ def _run(arguments: Namespace, words: Sequence[str]) -> int:
         return _complain("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader went away (`| head`): end as quietly as other tools do.
-        _drop_output()
+        drop_output()
         return EXIT_BROKEN_PIPE
     except GossamerError as error:
         if debug:
@@ -86,7 +87,7 @@ def _run(arguments: Namespace, words: Sequence[str]) -> int:
         if debug:
             _print_traceback()
         if error.errno in _FULL:
-            _drop_output()
+            drop_output()
             return _complain(
                 f"cannot write: {error}; make room and run again", StorageError.exit_code
             )
@@ -160,10 +161,3 @@ def _leave(code: int) -> None:
     except (OSError, ValueError, AttributeError):
         return
     os._exit(code)
-
-
-def _drop_output() -> None:
-    """Give up what is still to be written, so that ending does not try, and fail, once more."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
-    os.close(devnull)

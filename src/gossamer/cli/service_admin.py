@@ -5,7 +5,16 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.cli.arguments import Commands, add_command, seconds
+from gossamer.cli.arguments import Commands, add_command
+from gossamer.cli.service_call import (
+    EXIT_DATA,
+    EXIT_USAGE,
+    CallError,
+    client_keys,
+    client_settings,
+    patience,
+    print_answer,
+)
 from gossamer.service.names import ADMIN_COMMANDS
 from gossamer.wording import safe_json, visible
 
@@ -53,13 +62,11 @@ def add_flags(parser: ArgumentParser) -> None:
         "--config", "-c", type=Path, metavar="FILE", help="configuration (ini) with [Client]"
     )
     parser.add_argument("--host", metavar="HOST:PORT", help="the service's port for administration")
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="how long to wait")
+    parser.add_argument("--timeout", type=patience, metavar="SECONDS", help="how long to wait")
 
 
 def run(arguments: Namespace) -> int:
     """Ask, print the answer, and return the exit code."""
-    from gossamer.cli.service_call import CallError
-
     try:
         return _ask(arguments)
     except CallError as error:
@@ -70,13 +77,6 @@ def run(arguments: Namespace) -> int:
 def _ask(arguments: Namespace) -> int:
     import msgspec
 
-    from gossamer.cli.service_call import (
-        EXIT_DATA,
-        EXIT_USAGE,
-        CallError,
-        client_keys,
-        client_settings,
-    )
     from gossamer.errors import GossamerError, InputError
 
     settings = client_settings(arguments.config, PROGRAM, needed=not arguments.host)
@@ -97,7 +97,7 @@ def _ask(arguments: Namespace) -> int:
     except GossamerError as error:
         raise CallError(EXIT_DATA, str(error)) from error
     encoded = msgspec.json.encode(answer.pairs, order="sorted")
-    print(safe_json(msgspec.json.format(encoded, indent=4)).decode())
+    print_answer(safe_json(msgspec.json.format(encoded, indent=4)).decode())
     return EXIT_DATA if any(error for _, error in answer.pairs) else 0
 
 

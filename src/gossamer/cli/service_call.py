@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gossamer.cli.arguments import Commands, add_command, seconds
+from gossamer.cli.terminal import drop_output, print_whole
 from gossamer.service.names import CLIENT_COMMANDS
 from gossamer.wording import visible
 
@@ -89,13 +90,16 @@ def add_flags(parser: ArgumentParser, *, short: bool = False) -> None:
         help="configuration (ini) with a section [Client]",
     )
     parser.add_argument(
-        "--dcc_timeout", type=seconds, metavar="SECONDS", help="how long to wait for an answer"
+        "--dcc_timeout", type=patience, metavar="SECONDS", help="how long to wait for an answer"
     )
     parser.add_argument(
         "--dcc_clientHost", metavar="HOSTS", help="where the service is: HOST or HOST:PORT,…"
     )
     parser.add_argument(
-        "--dcc_clientPort", type=int, metavar="PORT", help=f"its port for clients ({_PORT})"
+        "--dcc_clientPort",
+        type=int,
+        metavar="PORT",
+        help=f"its port for clients ({_PORT}); wins over those in the configuration",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the answer there")
     parser.add_argument("-e", "--errors", type=Path, metavar="FILE", help="write complaints there")
@@ -115,11 +119,12 @@ def run(arguments: Namespace) -> int:
     except Exception as error:  # noqa: BLE001 - the client's own code for what nobody expected
         _complain(arguments, f"internal error: {type(error).__name__}: {error}")
         return EXIT_UNEXPECTED
-    from gossamer.service.exchange import complaint, is_good
+    from gossamer.service.exchange import complaint, is_good, refusal
 
-    if is_good(response):
+    problem = refusal(response) if is_good(response) else complaint(response)
+    if problem is None:
         return 0
-    _complain(arguments, complaint(response))
+    _complain(arguments, problem)
     return EXIT_DATA
 
 
@@ -183,11 +188,15 @@ def _nodes(arguments: Namespace, settings: "ServiceSettings") -> "list[Endpoint]
     from gossamer.errors import InputError
     from gossamer.service.exchange import parse_node
 
+    port = arguments.dcc_clientPort
     hosts = settings.client.hosts
     if arguments.dcc_clientHost:
         hosts = tuple(host.strip() for host in arguments.dcc_clientHost.split(",") if host.strip())
+    elif port is not None:
+        # The same host may be there with several ports.
+        hosts = tuple(dict.fromkeys(host.rpartition(":")[0] for host in hosts))
     try:
-        return [parse_node(_with_port(host, arguments.dcc_clientPort)) for host in hosts]
+        return [parse_node(_with_port(host, port)) for host in hosts]
     except InputError as error:
         raise CallError(EXIT_USAGE, str(error)) from error
 
@@ -241,12 +250,23 @@ def _json(response: "ClientResponse") -> str:
 
 def _print(path: Path | None, text: str) -> None:
     if path is None:
-        print(text)
+        print_answer(text)
         return
     try:
         path.write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
         raise CallError(EXIT_DATA, f"cannot write {path}: {error.strerror}") from error
+
+
+def print_answer(text: str) -> None:
+    """Print an answer; a reader who went away is left to the program as a whole."""
+    try:
+        print_whole(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_output()
+        raise CallError(EXIT_DATA, f"cannot write the answer: {error.strerror}") from error
 
 
 def _complain(arguments: Namespace, text: str) -> None:
@@ -260,6 +280,13 @@ def _complain(arguments: Namespace, text: str) -> None:
         else:
             return
     print(line, file=sys.stderr)
+
+
+def patience(text: str) -> float:
+    """Read how long to wait for an answer: some time at least."""
+    if found := seconds(text):
+        return found
+    raise ArgumentTypeError("0 seconds leave no time for an answer")
 
 
 def _switch(text: str) -> bool:

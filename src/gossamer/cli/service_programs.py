@@ -8,6 +8,8 @@ from typing import NoReturn
 
 from gossamer.cli import service_admin, service_call, service_start
 from gossamer.cli.arguments import EXIT_USAGE, Parser
+from gossamer.cli.main import EXIT_BROKEN_PIPE, EXIT_INTERNAL, EXIT_INTERRUPTED
+from gossamer.cli.terminal import drop_output
 from gossamer.wording import visible
 
 
@@ -81,7 +83,13 @@ def _run(parser: _Program, run: Callable[[Namespace], int], argv: Sequence[str] 
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt:
-        from gossamer.cli.main import EXIT_INTERRUPTED
-
         print(f"{parser.prog}: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`| head`): end as quietly as other tools do.
+        drop_output()
+        return EXIT_BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001 - the last border: a bug ends in one line, not a dump
+        problem = visible(f"internal error: {type(error).__name__}: {error}")
+        print(f"{parser.prog}: {problem}", file=sys.stderr)
+        return EXIT_INTERNAL

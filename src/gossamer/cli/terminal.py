@@ -37,6 +37,20 @@ def print_json(value: object) -> None:
     sys.stdout.buffer.write(safe_json(encoded) + b"\n")
 
 
+def print_whole(text: str) -> None:
+    """Print a text in UTF-8, whatever the terminal's encoding; when this returns, it is out."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(f"{text}\n".encode())
+    sys.stdout.buffer.flush()
+
+
+def drop_output() -> None:
+    """Give up what is still to be written, so that ending does not try, and fail, once more."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
+
+
 def print_sections(sections: Iterable[Section], stream: TextIO | None = None) -> None:
     """Print titled tables: drawn on a terminal, as aligned columns in a pipe."""
     out = stream or sys.stdout

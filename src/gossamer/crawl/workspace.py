@@ -5,6 +5,7 @@
     W/lock                 held by the process that crawls; shared by all others that write
     W/url-server.lock      held by who hands out what is due: a URL server, news or a service
     W/store-server.lock    held by the store server daemon
+    W/dc-daemon.lock       held by the daemon of a service, whose engine holds url-server.lock
     W/workers.lock         held, shared, by every worker that fetches
     W/store-workers.lock   held, shared, by every worker of the store server
     W/gossamer.toml        the settings of the last run, for people
@@ -32,9 +33,9 @@ from gossamer.config.secrets import without_secrets
 from gossamer.config.settings import Settings
 from gossamer.errors import WorkspaceError
 
-Role = Literal["crawl", "news", "service", "url-server", "store-server", "add"]
+Role = Literal["crawl", "news", "service", "url-server", "store-server", "dc-daemon", "add"]
 
-_DAEMONS: Final[tuple[Role, ...]] = ("url-server", "store-server")
+_DAEMONS: Final[tuple[Role, ...]] = ("url-server", "store-server", "dc-daemon")
 _OLD_WORKERS_SECONDS: Final = 10.0
 _SIGNATURE_BYTES: Final = 64
 
@@ -142,7 +143,7 @@ class Workspace:
     def _in_use(self, holders: Sequence[str]) -> WorkspaceError:
         return WorkspaceError(
             f"workspace {self.directory} is in use by {' and '.join(holders)}; "
-            "wait for it or stop it, or choose another --dir"
+            "wait for it or stop it, or choose another folder"
         )
 
 

@@ -29,13 +29,12 @@ from gossamer.catalog.service_fetch import fetch_urls, with_attributes
 from gossamer.catalog.service_removal import Removal, SiteRemoval
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.catalog import CatalogSettings
-from gossamer.crawl.workspace import Workspace
 from gossamer.errors import StorageError
 from gossamer.objects.answers import GeneralResponse
 from gossamer.objects.content import URLFetch
 from gossamer.objects.enumerations import GENERAL_SITE, ErrorCode, ItemStatus, Operation
 from gossamer.objects.extras import CustomRequest, CustomResponse
-from gossamer.objects.normal import identified_site, root_urls_of
+from gossamer.objects.normal import identified_site
 from gossamer.objects.operations import form_of
 from gossamer.objects.problems import ObjectError, UnsupportedError
 from gossamer.objects.site import Site, SiteCleanup, SiteDelete, SiteFind, SiteStatus, SiteUpdate
@@ -49,6 +48,7 @@ from gossamer.objects.url import (
     URLPut,
     URLStatus,
 )
+from gossamer.service.data_folder import make_data_dir
 from gossamer.service.opened_contents import open_contents
 from gossamer.service.propagation_desk import HostDesk
 from gossamer.service.settings import ServiceSettings
@@ -62,8 +62,7 @@ _SWEPT: Final = 10_000
 
 def open_operations(settings: ServiceSettings, clock: Clock | None = None) -> "CatalogOperations":
     """Open the workspace of the settings; several threads and processes may, each for itself."""
-    workspace = Workspace(settings.data_dir)
-    workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    workspace = make_data_dir(settings)
     clock = clock or SystemClock()
     with ExitStack() as closing:
         catalog = ServiceCatalog.open(workspace.catalog, CatalogSettings(), shared=True)
@@ -150,7 +149,7 @@ class CatalogOperations:
 
     def _site_new(self, given: Site, now: float) -> GeneralResponse:
         site = identified_site(given)
-        root_urls_of(site)
+        # First: of a site that cannot be made nothing may be left.
         service_sites.check_site(site, now)
         if not service_sites.exists(self._catalog.database, site.id):
             self._make_room(site.id, now)

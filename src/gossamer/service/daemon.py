@@ -1,14 +1,16 @@
 """`dc-daemon`: from a configuration file to a running service."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from gossamer.clock import Clock, SystemClock
-from gossamer.errors import StorageError
+from gossamer.crawl.pipeline import locked
+from gossamer.errors import GossamerError, StorageError
+from gossamer.service.background import Starter, go_into_background
+from gossamer.service.data_folder import make_data_dir
 from gossamer.service.ini import find, load
 from gossamer.service.journal import Journal, open_journal
 from gossamer.service.operations import load_parts
@@ -27,7 +29,8 @@ def run_daemon(
 ) -> int:
     """Serve until STOP or a signal; return the exit code.
 
-    Raises ConfigError for a configuration that cannot be used, before anything is started.
+    Raises ConfigError for a configuration that cannot be used, before anything is started. In the
+    background, whoever started it has its exit code as soon as it is ready, or has failed.
     """
     settings = load(config or find(PROGRAM))
     parts = load_parts(settings)
@@ -39,24 +42,24 @@ def run_daemon(
     log_file = settings.application.log_file
     descriptor = open_journal(settings.place(log_file) if log_file else None)
     journal = Journal(instance, settings.application.log_level, descriptor, clock)
-    if background:
-        _go_into_background(keep=descriptor)
-    _make_data_dir(settings)
-    pid_file = _write_pid(settings)
+    starter = go_into_background(PROGRAM, descriptor) if background else Starter()
     try:
-        return Supervisor(settings, instance, parts, clock, journal).run()
-    finally:
-        if pid_file is not None:
-            pid_file.unlink(missing_ok=True)
+        return _serve(Supervisor(settings, instance, parts, clock, journal, starter), settings)
+    except GossamerError as error:
+        starter.tell(str(error))
+        raise
 
 
-def _make_data_dir(settings: ServiceSettings) -> None:
-    try:
-        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"cannot make the data directory {settings.data_dir}: {error.strerror}"
-        ) from error
+def _serve(supervisor: Supervisor, settings: ServiceSettings) -> int:
+    workspace = make_data_dir(settings)
+    # Two daemons in one folder would both make batches there, and only one could crawl them.
+    with locked(workspace, SystemClock(), "dc-daemon"):
+        pid_file = _write_pid(settings)
+        try:
+            return supervisor.run()
+        finally:
+            if pid_file is not None:
+                pid_file.unlink(missing_ok=True)
 
 
 def _write_pid(settings: ServiceSettings) -> Path | None:
@@ -68,17 +71,3 @@ def _write_pid(settings: ServiceSettings) -> Path | None:
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}") from error
     return path
-
-
-def _go_into_background(keep: int) -> None:
-    """Become a process without a terminal; whoever started it gets the exit code 0 at once."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if os.fork():
-        os._exit(0)
-    os.setsid()
-    if os.fork():
-        os._exit(0)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in {0, 1, 2} - {keep}:
-        os.dup2(nothing, descriptor)

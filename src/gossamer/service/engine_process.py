@@ -1,6 +1,7 @@
 """The engine in a process of its own, beside the daemon: it ends with whoever started it."""
 
 import contextlib
+import os
 import subprocess
 import sys
 import threading
@@ -31,6 +32,8 @@ class EngineProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self.starts = 0
         """How often an engine was started."""
+        self._last_code: int | None = None
+        self._complaints: list[str] = []
 
     @property
     def process_id(self) -> int | None:
@@ -39,8 +42,12 @@ class EngineProcess:
 
     def tend(self) -> None:
         """Start the engine unless it runs."""
-        if self._process is not None and self._process.poll() is None:
-            return
+        if self._process is not None:
+            code = self._process.poll()
+            if code is None:
+                self._last_code = None
+                return
+            self._note_end(code)
         self.stop()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "gossamer.service.engine_process"], stdin=subprocess.PIPE
@@ -50,6 +57,20 @@ class EngineProcess:
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(self._orders)
             self._process.stdin.flush()
+
+    def _note_end(self, code: int) -> None:
+        """Complain of an engine that has ended by itself; once, if the next ones do the same."""
+        if code != self._last_code:
+            self._complaints.append(
+                f"the engine has ended by itself (exit code {code}) and is started again; "
+                "what it complained of is on standard error"
+            )
+        self._last_code = code
+
+    def take_complaints(self) -> list[str]:
+        """Return what people should know, once."""
+        taken, self._complaints = self._complaints, []
+        return taken
 
     def stop(self) -> None:
         """End the engine in good order."""
@@ -74,10 +95,13 @@ def main() -> int:
     if not line:
         return 1
     orders = msgspec.json.decode(line, type=Orders)
+    descriptor = sys.stdin.fileno()
     stops = Stops()
 
     def until_end() -> None:
-        sys.stdin.buffer.read()
+        # Not through the buffer, whose lock would keep the interpreter from ending before this.
+        while os.read(descriptor, 4_096):
+            pass
         stops.terminate()
 
     threading.Thread(target=until_end, name="gossamer-parent", daemon=True).start()

@@ -10,12 +10,13 @@ from msgspec import NODEFAULT, Raw
 
 from gossamer.daemons.endpoints import Endpoint, parse_endpoint
 from gossamer.errors import ServiceError
-from gossamer.objects.answers import ClientResponse, ClientResponseItem
+from gossamer.objects.answers import ClientResponse, ClientResponseItem, GeneralResponse
 from gossamer.objects.coding import decode_response, encode
 from gossamer.objects.content import URLFetch
 from gossamer.objects.criterions import parse_order
 from gossamer.objects.enumerations import Operation, ResponseError, ResponseItemError
 from gossamer.objects.expressions import Ordering
+from gossamer.objects.extras import CustomResponse
 from gossamer.objects.limits import limit_of_node
 from gossamer.objects.merge import merge_response
 from gossamer.objects.problems import ObjectError
@@ -143,7 +144,7 @@ def _items(node: Endpoint, response: ClientResponse | None) -> list[ClientRespon
             host=node.host,
             port=node.port,
             error_code=int(ResponseItemError.EXECUTION),
-            error_message=f"{Problem.TIMEOUT}: no answer",
+            error_message=f"{Problem.TIMEOUT}: no answer from {node}",
         )
     ]
 
@@ -152,6 +153,17 @@ def is_good(response: ClientResponse) -> bool:
     """Whether every node was able to do what it was asked for."""
     codes = (str(item.error_code).split(";") for item in response.items_list)
     return response.error_code == 0 and all(code == "0" for each in codes for code in each)
+
+
+def refusal(response: ClientResponse) -> str | None:
+    """Return why an operation was not carried out as a whole, as its own answer says it."""
+    for item in response.items_list:
+        told = item.item_object
+        if isinstance(told, CustomResponse) and told.err_string:
+            return told.err_string
+        if isinstance(told, GeneralResponse) and told.error_code:
+            return told.error_message or f"the answer has the error code {told.error_code}"
+    return None
 
 
 def complaint(response: ClientResponse) -> str:

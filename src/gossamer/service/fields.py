@@ -68,7 +68,10 @@ def _merged(below: dict[str, Any], above: dict[str, Any], *, adding: bool) -> di
 
 
 def fill_from_files(data: Any, folder: Path, depth: int = 0) -> Any:
-    """Return the data with each text `file:NAME` replaced by what is in that file."""
+    """Return the data with each text `file:NAME` replaced by what is in that file.
+
+    `file:file:NAME` becomes `file:NAME`, which the service understands in some properties.
+    """
     if depth > _DEEPEST:
         raise DataError(f"the request is nested deeper than {_DEEPEST} levels")
     match data:
@@ -76,6 +79,8 @@ def fill_from_files(data: Any, folder: Path, depth: int = 0) -> Any:
             return {name: fill_from_files(value, folder, depth + 1) for name, value in data.items()}
         case list():
             return [fill_from_files(value, folder, depth + 1) for value in data]
+        case str() if data.startswith(_FILE + _FILE):
+            return data.removeprefix(_FILE)
         case str() if data.startswith(_FILE):
             name = data.removeprefix(_FILE).removeprefix("//")
             path = folder / Path(name).expanduser()

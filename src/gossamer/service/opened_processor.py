@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.catalog import CatalogSettings
-from gossamer.crawl.workspace import Workspace
 from gossamer.service.archived_raw import RawContents
+from gossamer.service.data_folder import make_data_dir
 from gossamer.service.opened_contents import open_contents
 from gossamer.service.processing import Processor
 from gossamer.service.scrape_process import ScrapeProcess
@@ -21,8 +21,7 @@ def open_processor(
 ) -> tuple[ServiceCatalog, Processor]:
     """Open what processing needs on a workspace; `closing` lets go of it."""
     clock = clock or SystemClock()
-    workspace = Workspace(settings.data_dir)
-    workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    workspace = make_data_dir(settings)
     catalog = ServiceCatalog.open(workspace.catalog, CatalogSettings(), shared=True)
     closing.callback(catalog.close)
     contents = open_contents(settings, closing, clock)

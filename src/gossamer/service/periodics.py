@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from gossamer.catalog.batch_facts import ItemState
 from gossamer.catalog.service_catalog import ServiceCatalog
-from gossamer.crawl.workspace import Workspace
 from gossamer.objects.enumerations import CrawlerType
+from gossamer.service.data_folder import make_data_dir
 from gossamer.service.engine_process import EngineProcess
 from gossamer.service.engine_settings import engine_settings_of
 from gossamer.service.guard import Guard, Word
@@ -27,8 +28,7 @@ class Crawling:
         self._settings = settings
         self._guard = guard
         engine = engine_settings_of(settings)
-        workspace = Workspace(settings.data_dir)
-        workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        workspace = make_data_dir(settings)
         self._catalog = ServiceCatalog.open(workspace.catalog, engine.catalog, shared=True)
         self._engine = EngineProcess(workspace.directory, engine)
         self._together = (
@@ -71,15 +71,21 @@ class Crawling:
         expired = self._catalog.expire_batches(now)
         self._engine.tend()
         self._catalog.forget_batches(now - _DAY)
+        seconds, items = self._catalog.batch_averages(CrawlerType.NORMAL)
+        left = (item for each in expired for item in self._catalog.batch_items(each))
         return {
             "batches_crawl_fault_ttl": len(expired),
+            "batches_crawl_urls_fault": sum(item.state == ItemState.LEFT_OUT for item in left),
+            "batches_crawl_time_avg": seconds,
+            "batches_crawl_items_avg": items,
             "batches_crawl_queue": self._catalog.open_batches(CrawlerType.NORMAL),
             **({} if self._together is None else self._together.check(now)),
         }
 
     def complaints(self) -> Sequence[str]:
-        """Return what other hosts gave cause to complain of."""
-        return [] if self._together is None else self._together.take_complaints()
+        """Return what the engine and other hosts gave cause to complain of."""
+        others = [] if self._together is None else self._together.take_complaints()
+        return [*self._engine.take_complaints(), *others]
 
     def give_back(self, now: float) -> Mapping[str, float]:
         """Have stuck URLs crawled again."""

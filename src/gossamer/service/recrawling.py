@@ -28,7 +28,6 @@ from gossamer.catalog.recrawling import (
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.catalog.service_sites import site_status
 from gossamer.config.catalog import CatalogSettings
-from gossamer.crawl.workspace import Workspace
 from gossamer.objects.answers import GeneralResponse
 from gossamer.objects.enumerations import DelayedType, DeleteReason, Operation
 from gossamer.objects.problems import ObjectError
@@ -36,6 +35,7 @@ from gossamer.objects.properties import is_on, value_of
 from gossamer.objects.selection import Criterions
 from gossamer.objects.site import Property, Site, SiteStatus
 from gossamer.objects.url import URLAge, URLDelete, URLPurge
+from gossamer.service.data_folder import make_data_dir
 from gossamer.service.guard import Guard, Word
 from gossamer.service.operations import Operations, Periodic, unanswered
 from gossamer.service.settings import RecrawlSettings, ServiceSettings
@@ -336,8 +336,7 @@ def beside_crawling(
     guard: Guard | None = None,
 ) -> list[Periodic]:
     """Return the processes RECRAWL, INCREMENTAL, AGE and PURGE; `closing` ends what they opened."""
-    workspace = Workspace(settings.data_dir)
-    workspace.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    workspace = make_data_dir(settings)
     catalog = ServiceCatalog.open(workspace.catalog, CatalogSettings(), shared=True)
     closing.callback(catalog.close)
     recrawl, age = Recrawling(settings, operations, catalog), Aging(settings, operations, catalog)

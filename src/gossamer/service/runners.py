@@ -58,8 +58,14 @@ class DistantOperations:
         self._owner = owner
         self._item = item
         self._numbers = 0
+        """How many were asked for; each has its number."""
         self._open: dict[int, tuple[Operation, float]] = {}
         """What was asked for and is not answered, by its number, and when it was asked for."""
+
+    @property
+    def asked(self) -> int:
+        """How many operations were asked for so far."""
+        return self._numbers
 
     def unanswered(self, operation: Operation) -> int:
         """Return how many operations of a kind still go on, though nobody waits for them."""
@@ -132,6 +138,7 @@ class PeriodicRunner(ThreadedObject):
     def _on_run(self, frames: Frames) -> None:
         run = msgspec.json.decode(frames[-1], type=Run)
         started = self.clock.monotonic()
+        asked = self._distant.asked
         counters: dict[str, float] = {}
         fault = ""
         try:
@@ -141,6 +148,8 @@ class PeriodicRunner(ThreadedObject):
         except Exception as error:  # noqa: BLE001 - the next run of another may well succeed
             self.journal.error(f"{run.name} failed: {type(error).__name__}", error)
             fault = f"internal error: {type(error).__name__}"
+        if asked != self._distant.asked:
+            counters["common_operations_cnt"] = self._distant.asked - asked
         seconds = self.clock.monotonic() - started
         ran = Ran(run.name, seconds, counters, fault, self._complaints(run.name))
         self._manager.send([b"ran", msgspec.json.encode(ran)])

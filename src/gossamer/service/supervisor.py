@@ -9,6 +9,7 @@ from typing import Final
 
 from gossamer.clock import Clock
 from gossamer.service.admin_interface import AdminInterfaceServer
+from gossamer.service.background import Starter
 from gossamer.service.batch_tasks import BatchTasksManager
 from gossamer.service.client_interface import ClientInterfaceService
 from gossamer.service.curve import ServerKeys, load_server_keys
@@ -37,9 +38,11 @@ class Supervisor:
         parts: Parts,
         clock: Clock,
         journal: Journal,
+        starter: Starter,
     ) -> None:
         self._settings = settings
         self._journal = journal
+        self._starter = starter
         self._clock = clock
         self._makers = _makers(instance, parts, load_server_keys(settings))
         self._context = zmq.Context()
@@ -59,6 +62,7 @@ class Supervisor:
             except ChildError as error:
                 self._failed = True
                 self._journal.error(str(error))
+                self._starter.tell(str(error))
             self._stop(list(reversed(self._nursery.names)))
         self._save_statistics()
         self._nursery.item.close()
@@ -73,6 +77,7 @@ class Supervisor:
             words = self._nursery.start(name, self._makers[name], self._statistics.get(name))
             self._journal.info(f"started {name}{_listening(words)}")
         self._journal.info("ready")
+        self._starter.tell()
 
     def _serve(self, wake: socket.socket) -> None:
         poller = zmq.Poller()
