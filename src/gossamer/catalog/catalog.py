@@ -66,8 +66,6 @@ class Recovery(Struct, frozen=True):
     """Whether the run before ended by itself (or there was none)."""
     released: int
     """How many leases went back to pending."""
-    hosts: tuple[str, ...] = ()
-    """Hosts that had leased URLs: a request may have reached them, so their full delay is owed."""
 
 
 class Committed(Struct, frozen=True):
@@ -380,6 +378,10 @@ class Catalog(CatalogReader, Remembered, Handover, Protocol):
         With `keep_delivered_seconds`, leases whose results are on their way are kept, if that is
         not longer ago than this.
         """
+        ...
+
+    def last_run_id(self) -> int:
+        """Return the number of the latest run; 0 when there was none."""
         ...
 
     def end_run(self, now: float) -> None:

@@ -35,7 +35,6 @@ def begin_run(
 ) -> Recovery:
     """Return leases to pending and cut waits that only a wrong clock can have stored."""
     last = connection.execute(QUERIES["last_run"]).fetchone()
-    hosts = tuple(row[0] for row in connection.execute(QUERIES["hosts_with_leases"]))
     if keep_delivered_seconds is None:
         released = connection.execute(QUERIES["release_all_urls"]).rowcount
         connection.execute(QUERIES["release_all_hosts"])
@@ -44,7 +43,7 @@ def begin_run(
         released = release_open(connection, tally, now, now - keep_delivered_seconds)
     cut_waits(connection, now + longest_wait_seconds)
     run_id = connection.execute(QUERIES["begin_run"], (now,)).lastrowid or 0
-    return Recovery(run_id, last is None or last[1] is not None, released, hosts)
+    return Recovery(run_id, last is None or last[1] is not None, released)
 
 
 def release_open(

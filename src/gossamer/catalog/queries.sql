@@ -83,10 +83,6 @@ UPDATE url SET state = 0, due_at = ?, deaths = deaths + ?, delivered_at = NULL W
 SELECT doc_id, deaths FROM url
 WHERE deaths > 0 AND doc_id IN (SELECT value FROM json_each(?));
 
--- name: hosts_with_leases
--- Hosts to which requests may have gone when the last run ended.
-SELECT name FROM host WHERE leased > 0 ORDER BY host_id;
-
 -- name: release_all_urls
 -- Every lease of an earlier run returns to pending.
 UPDATE url INDEXED BY url_leased SET state = 0, delivered_at = NULL WHERE state = 1;

@@ -114,6 +114,12 @@ class SqliteCatalog(SqliteReader):
                 connection, tally, now, longest_wait_seconds, keep_delivered_seconds
             )
 
+    def last_run_id(self) -> int:
+        """Return the number of the latest run; 0 when there was none."""
+        with self._database.doing("read the latest run") as connection:
+            row = connection.execute(QUERIES["last_run"]).fetchone()
+        return 0 if row is None else int(row[0])
+
     def end_run(self, now: float) -> None:
         """Mark the stop as clean."""
         with self._writing("end a run") as (connection, _):

@@ -236,6 +236,7 @@ class Coordinator:
             self._urlserver.done(done, now)
 
     def _commit_if_worth(self, now: float) -> None:
+        self._keeper.hungry = self._urlserver.empty
         if self._keeper.wants_to_commit(now):
             self._keeper.commit(self._clocks(now), self._robots.records())
         if self._deliveries is not None and self._deliveries.wants_to_mark(now):

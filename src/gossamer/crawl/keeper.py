@@ -13,20 +13,19 @@ from gossamer.clock import Clock
 from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
 from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.report_log import Judge, ReportLog
 from gossamer.crawl.stops import Stops
 from gossamer.crawl.verdict import verdict
 from gossamer.crawl.writer import Writer
-from gossamer.errors import DiskFullError
+from gossamer.errors import DiskFullError, StorageError
 from gossamer.messages import Due, Findings
 from gossamer.outcomes import Outcome, State
 from gossamer.store.disk import free_bytes
 
-_COMMIT_SECONDS: Final = 0.005
-_RELAXED_SECONDS: Final = 0.02
+_PATIENCE_SECONDS: Final = 0.02
+_HUNGRY_SECONDS: Final = 0.005
 _RETRY_SECONDS: Final = 2.0
 _LEAST_FREE_BYTES: Final = 1 << 20
-
-Judge = Callable[[Findings, float], Verdict]
 
 _Result = TypeVar("_Result")
 
@@ -44,7 +43,9 @@ class Keeper:
         ledger: Ledger,
         stops: Stops,
         counts: Counts,
+        log: ReportLog | None = None,
     ) -> None:
+        """`log`: where findings are kept that wait for their transaction."""
         self._settings = settings
         self._directory = directory
         self._clock = clock
@@ -52,11 +53,10 @@ class Keeper:
         self._admission = admission
         self._ledger = ledger
         self._stops = stops
-        self._enough = max(1, settings.crawl.concurrency // 2)
-        self._patience = _COMMIT_SECONDS
-        if directory is None:
-            # Nothing is to be made durable: larger transactions cost less.
-            self._enough, self._patience = 2 * settings.crawl.concurrency, _RELAXED_SECONDS
+        self._log = log
+        self._enough = ledger.backlog // 2 or max(1, settings.crawl.concurrency // 2)
+        self.hungry = True
+        """Whether there is nothing to order before more is committed."""
         self._findings: list[Findings] = []
         self._oldest = 0.0
         self._committing = False
@@ -80,10 +80,14 @@ class Keeper:
         """Take what a worker found, unless its orders were given up meanwhile."""
         if not self._findings:
             self._oldest = now
-        for findings in batch:
-            if self._ledger.reported(findings):
-                self.received_bytes += findings.wire_bytes
-                self._findings.append(findings)
+        reported = [findings for findings in batch if self._ledger.reported(findings)]
+        self._findings += reported
+        self.received_bytes += sum(findings.wire_bytes for findings in reported)
+        if self._log is not None and reported:
+            try:
+                self._log.append(reported)
+            except StorageError as error:
+                self._refused(error)
 
     def conclude(
         self, due: Due, outcome: Outcome, detail: str, retry_after: float | None = None
@@ -110,6 +114,11 @@ class Keeper:
         waiting = self._findings and not self._committing and not self.paused
         return self._oldest + self._patience if waiting else None
 
+    @property
+    def _patience(self) -> float:
+        may_wait = self._ledger.backlog and not self.hungry
+        return _PATIENCE_SECONDS if may_wait else _HUNGRY_SECONDS
+
     def wants_to_commit(self, now: float) -> bool:
         """Whether there is enough to commit, or it waited long enough, or nothing else comes."""
         return (
@@ -129,9 +138,13 @@ class Keeper:
         self._committing = True
         wall = self._clock.time()
         verdicts = [self.judge(findings, wall) for findings in batch]
+        log = self._log
+        complete = log.turn() if log is not None else 0
 
         def job(catalog: Catalog) -> tuple[Committed, Counts]:
             committed = catalog.commit(verdicts, wall, clocks, (), robots, self._admission)
+            if log is not None:
+                log.forget(complete)
             return committed, catalog.counts()
 
         def then(answer: tuple[Committed, Counts]) -> None:
@@ -148,11 +161,15 @@ class Keeper:
         def failed(error: BaseException) -> None:
             if isinstance(error, DiskFullError):
                 self._stuck.append(lambda: self.write(job, then))
-                self.pause("disk", str(error))
-            else:
-                self._stops.fail(error)
+            self._refused(error)
 
         self._writer.submit(job, then, failed)
+
+    def _refused(self, error: BaseException) -> None:
+        if isinstance(error, DiskFullError):
+            self.pause("disk", str(error))
+        else:
+            self._stops.fail(error)
 
     def pause(self, what: str, detail: str) -> None:
         """Fetch nothing until the disk has recovered."""

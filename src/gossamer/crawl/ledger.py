@@ -1,18 +1,23 @@
 """The account of what is out: ordered, reported, committed.
 
-A visit holds its place from its order until the transaction with its findings: so the concurrency
-the user asked for bounds what is on the wire, and also what a crash may cost in repeated fetches.
-Where nothing is kept, there is nothing to repeat: then a backlog may wait for its transaction while
-further visits go out.
+A visit holds its place from its order until nobody has to repeat it: so the concurrency the user
+asked for bounds what is on the wire, and also what a crash may cost in repeated fetches. That is
+when its findings have been written down (`report_log.py`), or reported where nothing is kept; a
+backlog of these waits for its transaction while further visits go out. Where they are not written
+down, it is when they are committed.
 Where the findings reach the catalog by another way (the store server), a visit holds its place
 until it is marked as delivered there; after that it is only awaited, as a page that may come.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
 from gossamer.messages import Due, Findings
+
+_MANY_IN_A_TRANSACTION: Final = 64
+"""With so many findings in it, its own cost does not count any more."""
 
 
 class Out(Struct, frozen=True, gc=False):
@@ -23,12 +28,18 @@ class Out(Struct, frozen=True, gc=False):
     address: str
 
 
+def backlog_for(concurrency: int) -> int:
+    """Return a backlog of two transactions: one that is being committed, one that is gathered."""
+    return 2 * max(concurrency // 2, min(2 * concurrency, _MANY_IN_A_TRANSACTION))
+
+
 class Ledger:
     """Counts; decides nothing but how many more orders may go out."""
 
     def __init__(self, concurrency: int, max_pages: int, pages: int, *, backlog: int = 0) -> None:
         self._concurrency = concurrency
-        self._backlog = backlog
+        self.backlog = backlog
+        """How many findings may wait for their transaction without holding places."""
         self._max_pages = max_pages
         self._out: dict[int, Out] = {}
         self._load: dict[int, int] = {}
@@ -60,7 +71,7 @@ class Ledger:
 
     def credit(self) -> int:
         """Return how many more orders may go out now."""
-        credit = self._concurrency - len(self._out) - max(0, self.waiting - self._backlog)
+        credit = self._concurrency - len(self._out) - max(0, self.waiting - self.backlog)
         if self._max_pages:
             may_become_pages = len(self._out) + self._waiting_pages + self.awaited
             credit = min(credit, self._max_pages - self.pages - may_become_pages)

@@ -23,7 +23,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.catalog.catalog import Catalog, Recovery
+from gossamer.catalog.catalog import Catalog, Recovery, Verdict
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
@@ -32,20 +32,23 @@ from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
 from gossamer.crawl.keeper import Keeper
 from gossamer.crawl.launch import Launched, worker_count
-from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.ledger import Ledger, backlog_for
 from gossamer.crawl.link import Assignment
 from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.names import Names, own_addresses
 from gossamer.crawl.parts import Parts
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall
+from gossamer.crawl.report_log import ReportLog, begin_run
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
 from gossamer.crawl.seeds import canonical_starts, note_secrets, reconsider, seed
 from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stop, Stops
+from gossamer.crawl.verdict import verdict
 from gossamer.crawl.workspace import Role, Workspace
 from gossamer.crawl.writer import Writer
 from gossamer.errors import InputError
+from gossamer.messages import Findings
 from gossamer.spider.spider import Spider
 from gossamer.store.repair import repair
 from gossamer.url.address import AddressPolicy
@@ -92,22 +95,30 @@ def crawl_workspace(
     settings = _counted(settings)
     workspace = Workspace(directory)
     began = clock.monotonic()
+
+    def judge(findings: Findings, at: float) -> Verdict:
+        return verdict(findings, settings.urlserver, at)
+
     calm_collector()
-    with locked(workspace, clock), _open_catalog(workspace, settings) as catalog:
+    with (
+        locked(workspace, clock),
+        _open_catalog(workspace, settings) as catalog,
+        contextlib.closing(ReportLog(workspace.directory)) as log,
+    ):
         seeds, _ = seed(catalog, starts, clock.time())
         if not seeds:
             raise InputError(
                 f"nothing to crawl in {directory}: it has no start URL yet; "
                 f"give one: gossamer crawl URL --dir {quote(str(directory))}"
             )
-        recovery = catalog.begin_run(clock.time())
+        recovery = begin_run(catalog, log, settings.url, judge, clock.time())
         reconsider(catalog, seeds, settings, clock.time())
         workspace.keep_settings(settings)
         note_secrets(catalog, settings)
         repair(workspace.archive, catalog.known_good())
         if recrawl:
             catalog.requeue_due(clock.time(), _MAX_REQUEUED)
-        ground = Ground(workspace, catalog, recovery, tuple(seeds), settings, stops, clock)
+        ground = Ground(workspace, catalog, recovery, tuple(seeds), settings, stops, clock, log)
         with wired(ground, partial(crew_of, ground, main_script, launched)) as parts:
             coordinator = Coordinator(parts, on_progress, on_pages, before_end=before_end)
             with signals(stops, parts.spider) if install_signals else contextlib.nullcontext():
@@ -213,6 +224,7 @@ class Ground(Struct, frozen=True):
     settings: Settings
     stops: Stops
     clock: Clock
+    log: ReportLog | None = None
 
 
 @contextlib.contextmanager
@@ -242,11 +254,12 @@ def wired(
         proxied=bool(settings.spider.proxy),
     )
     writer = Writer(catalog, stops.fail)
+    may_wait = workspace is None or ground.log is not None
     ledger = Ledger(
         settings.crawl.concurrency,
         settings.crawl.max_pages,
         catalog.counts().pages,
-        backlog=4 * settings.crawl.concurrency if workspace is None else 0,
+        backlog=backlog_for(settings.crawl.concurrency) if may_wait else 0,
     )
     keeper = Keeper(
         settings,
@@ -257,6 +270,7 @@ def wired(
         ledger,
         stops,
         catalog.counts(),
+        ground.log,
     )
     spider.watch(resolver.fileno(), names.listen)
     spider.watch(writer.fileno(), writer.wake)
@@ -273,11 +287,9 @@ def wired(
             keeper=keeper,
             recall=Recall(
                 settings.urlserver,
-                recovery.hosts,
                 clock.monotonic(),
                 clock.time(),
-                # What others have committed meanwhile took leases away that would tell the hosts.
-                owed_to_all=shared and not recovery.clean,
+                owed=not recovery.clean,
             ),
             ledger=ledger,
             stops=stops,

@@ -2,13 +2,13 @@
 
 Politeness survives a restart: the stored moment before which a host may not be asked counts, and
 where the last run did not end by itself, a request may have gone out after that was stored, so
-the host is owed its whole interval from the start of this run: the stored one, or the one that its
+each host is owed its whole interval from the start of this run: the stored one, or the one that its
 URLs ask for, since that request may have been the first. robots.txt files are used as long as they
 are fresh.
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -39,15 +39,14 @@ class Recall:
     def __init__(
         self,
         settings: UrlServerSettings,
-        owed: Collection[str],
         began: float,
         began_wall: float,
         *,
-        owed_to_all: bool = False,
+        owed: bool,
     ) -> None:
+        """`owed`: the last run did not end by itself."""
         self._gap = 1.0 / settings.host_per_second if settings.host_per_second else 0.0
-        self._owed = frozenset(owed)
-        self._owed_to_all = owed_to_all
+        self._owed = owed
         self._began = began
         self._began_wall = began_wall
         self._seen: OrderedDict[str, None] = OrderedDict()
@@ -76,7 +75,7 @@ class Recall:
         wall = self._began_wall + (now - self._began)
         for clock in recalled.clocks:
             wait = max(clock.next_allowed_at, clock.parked_until) - wall
-            if self._owed_to_all or clock.host in self._owed:
+            if self._owed:
                 interval = max(self._gap, clock.delay_seconds)
                 wait = max(wait, self._began + interval - now)
             if wait > 0 or clock.failures_in_a_row:

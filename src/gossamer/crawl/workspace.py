@@ -2,6 +2,7 @@
 
     W/catalog.db           what is known (SQLite)
     W/archive/             what was fetched (WARC)
+    W/reports.0 and .1     what was found and is not in the catalog yet
     W/lock                 held by the process that crawls; shared by all others that write
     W/url-server.lock      held by who hands out what is due: a URL server, news or a service
     W/store-server.lock    held by the store server daemon

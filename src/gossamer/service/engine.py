@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from gossamer.catalog.catalog import Verdict
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
@@ -16,9 +17,11 @@ from gossamer.crawl.launch import worker_count
 from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.pipeline import Ground, Summary, crew_of, locked, summary_of, wired
 from gossamer.crawl.progress import Progress
+from gossamer.crawl.report_log import ReportLog, begin_run
 from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stops
 from gossamer.crawl.workspace import Workspace
+from gossamer.messages import Findings
 from gossamer.service.request_files import FOLDER, RequestFiles
 from gossamer.service.verdict import service_verdict
 from gossamer.store.repair import repair
@@ -44,17 +47,22 @@ def run_engine(
     settings = engine_settings(settings)
     workspace = Workspace(directory)
     began = clock.monotonic()
+
+    def judge(findings: Findings, at: float) -> Verdict:
+        return service_verdict(findings, settings, at)
+
     calm_collector()
     with (
         locked(workspace, clock, "service"),
         ServiceCatalog.open(workspace.catalog, settings.catalog, shared=True) as catalog,
+        contextlib.closing(ReportLog(workspace.directory)) as log,
     ):
         catalog.use_files(RequestFiles(directory / FOLDER))
-        recovery = catalog.begin_run(clock.time())
+        recovery = begin_run(catalog, log, settings.url, judge, clock.time())
         repair(workspace.archive, catalog.known_good())
-        ground = Ground(workspace, catalog, recovery, (), settings, stops, clock)
+        ground = Ground(workspace, catalog, recovery, (), settings, stops, clock, log)
         with wired(ground, partial(crew_of, ground, "", ())) as parts:
-            parts.keeper.judge = lambda findings, at: service_verdict(findings, settings, at)
+            parts.keeper.judge = judge
             coordinator = Coordinator(
                 parts,
                 on_progress,
