@@ -30,7 +30,7 @@ class Out(Struct, frozen=True, gc=False):
 
 def backlog_for(concurrency: int) -> int:
     """Return a backlog of two transactions: one that is being committed, one that is gathered."""
-    return 2 * max(concurrency // 2, min(2 * concurrency, _MANY_IN_A_TRANSACTION))
+    return 2 * max(concurrency // 2, min(4 * concurrency, _MANY_IN_A_TRANSACTION))
 
 
 class Ledger:
