@@ -282,6 +282,31 @@ def test_contents_are_kept_as_files_of_the_site_in_utf8(tmp_path: Path, paper: P
     site.close()
 
 
+@pytest.mark.req("S3.81", "S3.87")
+def test_a_content_that_cannot_be_kept_is_an_error_of_its_url_alone(
+    tmp_path: Path, paper: Press
+) -> None:
+    """A file lies where the folder of one URL belongs: the other one is none the worse for it."""
+    good, bad = paper.url("/good"), paper.url("/bad")
+    page(paper, "/good")
+    page(paper, "/bad", "/found")
+    site = Site(tmp_path / "w", good, bad)
+    raw = tmp_path / "w" / "raw"
+    store = replace(SETTINGS.store, keep=False, raw_folder=str(raw))
+    in_the_way = raw / f"{1:032x}" / md5_of(bad).hex()[:2]
+    in_the_way.parent.mkdir(parents=True)
+    in_the_way.write_bytes(b"not a folder")
+    site._rig.catalog.make_batch(NORMAL, 9, time.time(), 60.0, 5)
+    run_engine(tmp_path / "w", replace(SETTINGS, store=store), once=True, install_signals=False)
+    bits = 1 << ErrorBit.FILE_OPERATION | 1 << ErrorBit.RAW_NOT_STORED
+    assert site.members("error_mask") == {good: 0, bad: bits}
+    assert site.members("content_mask") == {good: 1, bad: 0}
+    assert [paper.asked(path) for path in ("/good", "/bad")] == [1, 1]
+    assert [file.name[:32] for file in raw.rglob("*.bin")] == [md5_of(good).hex()]
+    assert list((raw / ".journal").iterdir()) == []
+    site.close()
+
+
 TEXTS = {
     "/thai": ("text/html; charset=windows-874", "<p>สวัสดี", "cp874"),
     "/japanese": ("text/html; charset=Shift_JIS", "<p>①髙橋", "cp932"),

@@ -19,6 +19,7 @@ from gossamer.errors import DiskFullError, StorageError, StoreError
 from gossamer.store.content_storage import StorageType, open_files
 from gossamer.store.disk import System
 from gossamer.store.folder_lock import FolderLock
+from gossamer.store.raw_files import NotKeptError, RawFiles
 
 
 class Faults:
@@ -268,3 +269,21 @@ def test_a_site_removed_beside_a_writer_keeps_what_was_put_after(tmp_path):
         assert one.raw(SITE, ONE, "all") == []
         assert one.processed(SITE, ONE) is None
         two.sweep(1)
+
+
+def test_what_has_no_place_is_told_and_all_else_is_kept(tmp_path):
+    """Its journal has nothing of it, or nobody could ever open the folder again."""
+    sites = [f"{number:032x}" for number in range(3)]
+    files = RawFiles(tmp_path / "data")
+    (tmp_path / "data" / sites[1]).write_bytes(b"in the way")
+    for site in sites:
+        files.put(site, ONE, NOW, b"body of " + site.encode(), {})
+    with pytest.raises(NotKeptError, match=f"{sites[1]}: Not a directory") as caught:
+        files.sync()
+    assert caught.value.refused == {(sites[1], ONE)}
+    files._journal.let_go()  # As if it had been killed: the next one writes all of it once more.
+    again = RawFiles(tmp_path / "data")
+    for site in (sites[0], sites[2]):
+        (kept,) = again.versions(site, ONE, "all")
+        assert kept.body == b"body of " + site.encode()
+    again.close()

@@ -8,7 +8,7 @@ Who fetched it does not matter here: the spider of this process, or one on anoth
 """
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -98,7 +98,7 @@ class Intake:
             if self._store is not None:
                 self._store.sync()
             if self._copies is not None:
-                self._copies.sync()
+                findings = self._kept(findings, self._copies.sync())
         except StorageError as error:
             self._void(done, findings, error)
         else:
@@ -127,6 +127,22 @@ class Intake:
             or len(self._unsynced) >= self._sync_after
             or self._clock.monotonic() - self._oldest_unsynced >= self._sync_seconds
         )
+
+    def _kept(self, findings: list[Findings], refused: Mapping[int, str]) -> list[Findings]:
+        """Return the findings, as failures where what they were found in could not be kept."""
+        if not refused:
+            return findings
+        for each in findings:
+            if each.doc_id in refused:
+                self._finder.forget(each)
+        return [
+            msgspec.structs.replace(
+                each, outcome=int(Outcome.STORE_FAILED), detail=refused[each.doc_id], found=()
+            )
+            if each.doc_id in refused
+            else each
+            for each in findings
+        ]
 
     def _void(self, done: list[Done], findings: list[Findings], error: StorageError) -> None:
         for finding in findings:

@@ -16,6 +16,9 @@ def service_verdict(findings: Findings, settings: Settings, now: float) -> Verdi
     rule = RULES[findings.outcome]
     if findings.outcome == Outcome.POLICY_ROBOTS_UNREACHABLE:
         return Verdict(findings, State.EXCLUDED, 0.0)
+    if findings.outcome == Outcome.STORE_FAILED and findings.status:
+        # It came, and cannot be kept where it belongs; without an answer it was never asked for.
+        return Verdict(findings, State.FAILED, 0.0)
     if rule.tries == FOREVER or findings.outcome == Outcome.REDIR_LOOP:
         return usual_verdict(findings, settings.urlserver, now)
     return Verdict(findings, rule.final, 0.0)

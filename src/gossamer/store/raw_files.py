@@ -17,27 +17,42 @@ be trusted there is no journal: each file and folder is synced by itself.
 A site is removed by one rename into `.gone`, which `sweep` empties later.
 """
 
+import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
 
+from gossamer.errors import StoreError
 from gossamer.store import disk, raw_versions
 from gossamer.store.contents import RawContent, Which, md5_name, site_name
 from gossamer.store.folder_lock import FolderLock
 from gossamer.store.raw_journal import Journal, journals, settling
 from gossamer.store.raw_versions import BODY, SUFFIXES, Version, closing, path_in
 
+_OF_ONE_PLACE: Final = frozenset(
+    (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP, errno.EACCES, errno.EPERM)
+)
+"""What is wrong with one folder or file, and says nothing about others."""
 BUFFER_BYTES: Final = 8 << 20
 """More than this does not wait in memory: a put syncs."""
 JOURNAL_BYTES: Final = 16 << 20
 """More than this does not stay in a journal: it is what has to be written again after a crash."""
 _JOURNALS, _GONE = ".journal", ".gone"
 _THREADS: Final = 8
+
+
+class NotKeptError(StoreError):
+    """Some versions cannot be kept where they belong; all others were."""
+
+    def __init__(self, message: str, refused: Collection[Version]) -> None:
+        super().__init__(message)
+        self.refused = frozenset((version.site, version.md5) for version in refused)
+        """The sites and URLs of those, as in names."""
 
 
 class RawFiles:
@@ -73,18 +88,22 @@ class RawFiles:
             self.sync()
 
     def sync(self) -> None:
-        """Write what waits, and make it durable."""
+        """Write what waits, and make it durable; NotKeptError if that cannot be for some of it."""
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         if not waiting:
             return
         if self._journal is None:
             self._settle_what_was_left()
         with self._lock.together(), self._refusing("write to"), self._root() as root:
+            refused: dict[int, OSError] = {}
             if self._system.syncs_whole(root):
-                self._write_by_journal(root, waiting)
+                refused = self._write_by_journal(root, waiting)
             else:
                 self._write(root, waiting, whole=False)
-            self._remove_old(root, waiting)
+            self._remove_old(root, _without(waiting, refused))
+        for error in refused.values():
+            told = disk.refusal("write to", self._folder / waiting[next(iter(refused))].site, error)
+            raise NotKeptError(str(told), [waiting[each] for each in refused]) from error
 
     def close(self) -> None:
         """Write what waits, and leave nothing to be done by others."""
@@ -201,19 +220,35 @@ class RawFiles:
             disk.sync_folder(self._system, self._folder)
             disk.sync_folder(self._system, self._folder.parent)
 
-    def _write_by_journal(self, root: int, versions: list[Version]) -> None:
+    def _write_by_journal(self, root: int, versions: list[Version]) -> dict[int, OSError]:
+        """Write versions; return which of them the disk refused, though it takes others."""
         if self._journal is None:
             self._journal = Journal(self._folder / _JOURNALS, root, self._system)
         journal = self._journal
         try:
             size = journal.append(versions)
-            for version in versions:
-                raw_versions.place(self._system, root, version, durable=False)
+            refused = self._place_all(root, versions)
+            if refused:
+                journal.take_back()
+                size = journal.append(_without(versions, refused))
         except BaseException:
             self._take_back(root, journal, versions)
             raise
         if size > JOURNAL_BYTES:
             self._settle_own(journal)
+        return refused
+
+    def _place_all(self, root: int, versions: Sequence[Version]) -> dict[int, OSError]:
+        refused = {}
+        for number, version in enumerate(versions):
+            try:
+                raw_versions.place(self._system, root, version, durable=False)
+            except OSError as error:
+                if error.errno not in _OF_ONE_PLACE:
+                    raise
+                raw_versions.remove_unfinished(root, version)
+                refused[number] = error
+        return refused
 
     def _take_back(self, root: int, journal: Journal, versions: list[Version]) -> None:
         for version in versions:
@@ -284,6 +319,10 @@ class RawFiles:
         if not self._keeps_old:
             for place in {(version.site, version.md5) for version in versions}:
                 raw_versions.remove_old(root, *place)
+
+
+def _without(versions: Sequence[Version], refused: Collection[int]) -> list[Version]:
+    return [version for number, version in enumerate(versions) if number not in refused]
 
 
 def _at_once(work: Callable[..., None], calls: Sequence[tuple[object, ...]]) -> None:
