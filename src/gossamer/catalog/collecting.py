@@ -80,13 +80,13 @@ class Collector:
         change: Change,
         memo: Memo,
         book: SiteBook,
-        monotonic: Callable[[], float] = time.monotonic,
+        spent: Callable[[], float] = time.thread_time,
     ) -> None:
         self._change = change
         self._connection = change.connection
         self._memo = memo
         self._book = book
-        self._monotonic = monotonic
+        self._spent = spent
         self._sites: dict[str, KnownSite | None] = {}
         self._values: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         """First values of members, by what they are made of."""
@@ -103,7 +103,7 @@ class Collector:
         self.collected = []
         if page.type not in _COLLECTED:
             return 0
-        patience = Patience(_PATIENCE_SECONDS, self._monotonic)
+        patience = Patience(_PATIENCE_SECONDS, self._spent)
         links = self._links(report, site)
         self._keys = report.key_by_url()
         by_site = {item.set_id: links}

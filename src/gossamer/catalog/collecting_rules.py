@@ -123,18 +123,21 @@ def _number(text: str) -> int:
 
 
 class Patience:
-    """How long all patterns of clients together may take for one page."""
+    """How long all patterns of clients together may take for one page.
 
-    def __init__(self, seconds: float, monotonic: Callable[[], float]) -> None:
-        self._monotonic = monotonic
-        self._until = monotonic() + seconds
+    Time of the processor: what is found on a page does not depend on who else uses the machine.
+    """
+
+    def __init__(self, seconds: float, spent: Callable[[], float]) -> None:
+        self._spent = spent
+        self._until = spent() + seconds
         self.faults = 0
         """How often something could not be decided."""
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more is looked at."""
-        return self._monotonic() >= self._until
+        return self._spent() >= self._until
 
 
 class Sieve:
