@@ -200,7 +200,8 @@ def test_a_batch_keeps_to_its_number_of_items(crawler: Crawler) -> None:
 @pytest.mark.parametrize("drops", [False, True])
 def test_a_batch_keeps_to_its_time(crawler: Crawler, drops: bool) -> None:
     def slow(_: Request) -> Reply:
-        time.sleep(0.6)
+        # All of them take longer than the batch may, and the first one comes in time.
+        time.sleep(2.0)
         return 200, {"Content-Type": "text/html"}, b"<html><p>There it is."
 
     page(crawler.paper, "/", *(f"/{number}" for number in range(30)))

@@ -85,6 +85,7 @@ class Coordinator:
         self._keeper.on_committed = self._committed
         self._grace_seconds = grace_seconds
         self._supply = Supply(parts, look_seconds, shared=deliveries is not None)
+        self._supply.before_asking = self._commit_what_waits
         self._mishaps = Mishaps(parts, self._supply)
         self._finish = Finish(
             parts,
@@ -238,9 +239,14 @@ class Coordinator:
     def _commit_if_worth(self, now: float) -> None:
         self._keeper.hungry = self._urlserver.empty
         if self._keeper.wants_to_commit(now):
-            self._keeper.commit(self._clocks(now), self._robots.records())
+            self._commit_what_waits()
         if self._deliveries is not None and self._deliveries.wants_to_mark(now):
             self._deliveries.mark(self._clocks(now), self._robots.records())
+
+    def _commit_what_waits(self) -> None:
+        if self._keeper.may_commit:
+            clocks = self._clocks(self._clock.monotonic())
+            self._keeper.commit(clocks, self._robots.records())
 
     def _clocks(self, now: float) -> list[HostClock]:
         return stored_clocks(self._urlserver.host_clocks(now), self._clock.time())

@@ -111,8 +111,12 @@ class Keeper:
 
     def commit_at(self) -> float | None:
         """Return when findings that wait for company are committed all the same."""
-        waiting = self._findings and not self._committing and not self.paused
-        return self._oldest + self._patience if waiting else None
+        return self._oldest + self._patience if self.may_commit else None
+
+    @property
+    def may_commit(self) -> bool:
+        """Whether there is anything to commit, and nothing in its way."""
+        return bool(self._findings) and not self._committing and not self.paused
 
     @property
     def _patience(self) -> float:
@@ -121,15 +125,10 @@ class Keeper:
 
     def wants_to_commit(self, now: float) -> bool:
         """Whether there is enough to commit, or it waited long enough, or nothing else comes."""
-        return (
-            bool(self._findings)
-            and not self._committing
-            and not self.paused
-            and (
-                len(self._findings) >= self._enough
-                or now - self._oldest >= self._patience
-                or not self._ledger.in_flight
-            )
+        return self.may_commit and (
+            len(self._findings) >= self._enough
+            or now - self._oldest >= self._patience
+            or not self._ledger.in_flight
         )
 
     def commit(self, clocks: Sequence[HostClock], robots: Sequence[RobotsRecord]) -> None:

@@ -1,6 +1,6 @@
 """Supply: URLs on their way from the catalog into the queues of the URL server (S1.25)."""
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gossamer.catalog.catalog import Catalog
 from gossamer.crawl.parts import Parts
@@ -8,6 +8,9 @@ from gossamer.crawl.recall import Recalled
 from gossamer.crawl.seeds import seeds_of
 from gossamer.messages import Due
 from gossamer.url.parts import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _FULL_SECONDS: Final = 0.01
 _MAX_LEASE: Final = 2_000
@@ -41,6 +44,8 @@ class Supply:
         """Whether the catalog has been asked and has not answered."""
         self.dry_until = 0.0
         """Until when the catalog is not asked again, having had nothing; 0 when it may have."""
+        self.before_asking: Callable[[], None] = lambda: None
+        """Called when the catalog is about to be asked: it should know all that was found."""
 
     def ask(self, now: float) -> None:
         """Ask for more if a queue is empty and there may be more."""
@@ -49,6 +54,7 @@ class Supply:
         refill = self._urlserver.wants(now)
         if refill is None:
             return
+        self.before_asking()
         self.asking = True
         wall = self._clock.time()
         count = min(refill.count, _MAX_LEASE)
