@@ -1,9 +1,10 @@
 """Politeness of the service when its processes are killed: whoever follows waits for who was."""
 
+import fcntl
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,12 +75,24 @@ def test_a_site_keeps_its_delay_when_processes_are_killed_after_its_first_reques
 def stopped_engine(service: Killed) -> Iterator[None]:
     """Kill the daemon while its engine can do nothing, not even end."""
     engine = engine_of(service)
-    os.kill(engine, signal.SIGSTOP)
+    # Not in the middle of a transaction: there nobody else could do anything until it goes on.
+    with ExitStack() as turns:
+        for name in ("catalog.db-next", "catalog.db-turn"):
+            file = turns.enter_context((service.data / name).open("rb+"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        os.kill(engine, signal.SIGSTOP)
+        wait_for(lambda: is_stopped(engine), "the engine to stop")
     service.kill(whole=False)
     try:
         yield
     finally:
         os.kill(engine, signal.SIGCONT)
+
+
+def is_stopped(process: int) -> bool:
+    """Whether no thread of a process goes on."""
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return {(each / "stat").read_text().rpartition(")")[2].split()[0] for each in threads} == {"T"}
 
 
 @contextmanager
