@@ -1,7 +1,6 @@
 """Several daemons that crawl together, each a process of its own, on ports chosen beforehand."""
 
 import json
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,6 +8,8 @@ from typing import Any
 
 from service_rig import program, write_ini
 from test_service_whole import QUICK, Service
+
+from held_ports import HeldPort
 
 TOGETHER = {
     **QUICK,
@@ -18,16 +19,9 @@ TOGETHER = {
 
 @contextmanager
 def held_ports(count: int) -> Iterator[list[int]]:
-    """Give ports that nobody else gets, also while who listens on one is started anew.
-
-    They are bound here, and not listened on: whoever may share an address may still do that.
-    """
+    """Give ports that nobody else gets, also while who listens on one is started anew."""
     with ExitStack() as closing:
-        sockets = [closing.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            each.bind(("127.0.0.1", 0))
-        yield [each.getsockname()[1] for each in sockets]
+        yield [closing.enter_context(HeldPort()).port for _ in range(count)]
 
 
 class Hosts:

@@ -46,9 +46,6 @@ from gossamer.objects.wishes import (
 from gossamer.outcomes import Outcome, State
 from gossamer.reports import PageReport
 
-_EMPTY_BIT: Final = 1 << ErrorBit.EMPTY_CONTENT
-_TYPE_BIT: Final = 1 << ErrorBit.WRONG_MIME_TYPE
-_SIZE_BIT: Final = 1 << ErrorBit.SIZE_ERROR
 _HTTP_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTTP_REDIRECTS
 _PAGE_REDIRECTS_BIT: Final = 1 << ErrorBit.MAX_HTML_REDIRECTS
 _MAX_ITEMS_BIT: Final = 1 << ErrorBit.MAX_ITEMS

@@ -162,14 +162,6 @@ INSERT INTO member (set_id, doc_id, type, status, priority, depth, request_delay
     parent_md5, cdate, udate, freq)
 VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO NOTHING;
 
--- name: renew_member
--- A known URL is found again, and its time has come.
-UPDATE member SET status = 1 WHERE set_id = ? AND doc_id = ? AND status IN (4, 7);
-
--- name: members_of_site
--- How many URLs a site knows.
-SELECT count(*) FROM member WHERE set_id = ?;
-
 -- name: is_batch_open
 -- Whether a batch has work left. Those that came last are asked for last: they tell it at once.
 SELECT 1 FROM batch_item WHERE batch_id = ? AND state = 0 ORDER BY set_id DESC, doc_id DESC LIMIT 1;

@@ -4,13 +4,13 @@
        ▲                                                            (spider, store, parse, handlers)
        └──────── commit ◄── admission ◄── coordinator ◄── DONE, findings ──────┘
 
-Queues, each with who fills and who empties it:
-  urlserver's slots and leftover     coordinator (from catalog.due)      orders, verdicts links to
-  workers                   coordinator (orders)                worker; bounded by credit links
-  from workers                 worker (DONE, findings)             coordinator; bounded by credit
-  coordinator's findings             coordinator (from workers)          writer (commit); bounded
-  by credit writer's jobs                      coordinator                         writer; at most
-  a handful
+Queues, each with who fills it, who empties it, and what bounds it:
+
+    the URL server's slots and leftover   coordinator -> orders, verdicts; by their lengths
+    links to workers                      coordinator -> worker; by credit
+    links from workers                    worker -> coordinator; by credit
+    the keeper's findings, written down   coordinator -> writer; by the backlog of the ledger
+    the writer's jobs                     coordinator -> writer; a handful
 """
 
 import contextlib

@@ -38,9 +38,6 @@ _HIDDEN: Final = (
     "CREATE TABLE IF NOT EXISTS hidden (site TEXT NOT NULL, md5 TEXT NOT NULL, fetch_id INTEGER"
     " NOT NULL, PRIMARY KEY (site, md5)) STRICT, WITHOUT ROWID"
 )
-_LAST_HIDDEN: Final = (
-    "SELECT coalesce(max(fetch_id), 0) FROM hidden WHERE site = ? AND md5 IN (?, '')"
-)
 _HIDE: Final = "INSERT OR REPLACE INTO hidden VALUES (?, ?, ?)"
 _LAST_OF_MEMBER: Final = """
 SELECT url.last_fetch
