@@ -307,6 +307,34 @@ def test_a_content_that_cannot_be_kept_is_an_error_of_its_url_alone(
     site.close()
 
 
+MISTAKES = {
+    "/login": (ErrorBit.AUTHORIZATION_ERROR, (401, {"WWW-Authenticate": "Basic"}, b"no")),
+    "/moved": (ErrorBit.BAD_REDIRECTION, (302, {"Location": "http://["}, b"")),
+    "/coded": (ErrorBit.BAD_ENCODING, (200, {"Content-Encoding": "nonsense"}, b"<p>text")),
+    "/turn": (
+        ErrorBit.MAX_HTML_REDIRECTS,
+        (200, {}, b'<html><meta http-equiv="refresh" content="0; url=/else">'),
+    ),
+}
+
+
+@pytest.mark.req("S3.78", "S3.80", "S3.84", "S3.89")
+def test_what_a_server_does_wrong_has_its_bit(tmp_path: Path, paper: Press) -> None:
+    for path, (_, (status, headers, body)) in MISTAKES.items():
+        paper.routes[path] = (status, {"Content-Type": "text/html"} | headers, body)
+    urls = [paper.url(path) for path in MISTAKES]
+    site = Site(tmp_path / "w", *urls)
+    site.property("HTML_REDIRECTS_MAX", "0")
+    assert site.crawl() == len(urls)
+    masks = site.members("error_mask")
+    for path, (bit, _) in MISTAKES.items():
+        mask = masks[paper.url(path)]
+        assert isinstance(mask, int)
+        assert mask >> bit & 1, path
+    assert paper.asked("/else") == 0
+    site.close()
+
+
 TEXTS = {
     "/thai": ("text/html; charset=windows-874", "<p>สวัสดี", "cp874"),
     "/japanese": ("text/html; charset=Shift_JIS", "<p>①髙橋", "cp932"),
