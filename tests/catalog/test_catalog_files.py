@@ -7,11 +7,14 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from catalog_rig import NOW, done, found
 
+from gossamer.catalog import migrate
 from gossamer.catalog.migrate import Migration, shipped_migrations
+from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import CatalogError, DiskFullError, WorkspaceError
@@ -358,3 +361,23 @@ class TestFullDisk:
             catalog.commit([done(due) for due in batch], NOW)
             assert catalog.check() == []
             assert catalog.counts().done == 100
+
+
+@pytest.mark.req("S3.110")
+def test_the_whole_schema_is_in_files_of_sql(tmp_path):
+    """Whoever reads them, also without the program, gets every table and every index."""
+    path = tmp_path / "catalog.db"
+    ServiceCatalog.open(path, CatalogSettings()).close()
+    folder = Path(migrate.__file__).with_name("migrations")
+    question = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
+    with (
+        closing(sqlite3.connect(path)) as made,
+        closing(sqlite3.connect(":memory:")) as read,
+    ):
+        for file in sorted(folder.glob("*.sql")):
+            read.executescript(file.read_text("utf-8"))
+        in_catalog = made.execute(question).fetchall()
+        assert {"service_site", "member", "service_property"} <= {row[1] for row in in_catalog}
+        # What was applied, and when, is the program's own note.
+        own = {"schema_version"}
+        assert read.execute(question).fetchall() == [row for row in in_catalog if row[2] not in own]

@@ -77,7 +77,7 @@ def filled(desk):
     return desk
 
 
-@pytest.mark.req("S3.110", "S3.112", "S3.114", "S3.122", "S3.123", "S3.124")
+@pytest.mark.req("S3.112", "S3.114", "S3.122", "S3.123", "S3.124")
 def test_a_new_site_has_room_for_contents(desk):
     assert not has_store(desk, SITE)
     answer = desk.do("SITE_NEW", Site(urls=[ROOT]))
