@@ -19,13 +19,14 @@ TEST_FOLDERS := /usr/share/doc/python3.11/html /usr/share/doc/postgresql-doc-15/
 
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
+COMPILED := setup.py src/gossamer/parse/skim.c
 LOCK_VENV := build/lock-venv
 COMPILE := $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --upgrade \
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help site test programs check format docs bench lock clean setup
+.PHONY: help site test compiler programs check format docs bench lock clean setup
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -40,8 +41,19 @@ site: $(RUNTIME) ## Crawl a demo web started here on loopback, or URL=...
 		$(BIN)/gossamer status --dir "workspace/$${host:-site}"; \
 	fi
 
-test: check programs ## Check the style and the types, then run all tests
+test: compiler check programs ## Check the style and the types, then run all tests
 	$(BIN)/pytest -n 2
+
+# For the compiled page reader. Without it everything works, only slower; its tests are skipped.
+compiler:
+	@echo '#include <Python.h>' | $(or $(CC),cc) -fsyntax-only -x c -I"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')" - 2>/dev/null && exit 0; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+		echo "make: no C compiler or no headers of Python: pages will be read more slowly; on Debian: sudo apt install gcc libc6-dev python3-dev" >&2; exit 0; \
+	fi; \
+	echo "Installing a C compiler and the headers of Python (once)"; \
+	install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends gcc libc6-dev python3-dev </dev/null >/dev/null; }; \
+	install 2>/dev/null || { apt-get update -qq && install; } || \
+		echo "make: cannot install a C compiler: pages will be read more slowly" >&2
 
 # Never a reason to fail: without root, without apt or without network the tests say what they skip.
 programs:
@@ -69,7 +81,7 @@ format: $(DEV) ## Format the source
 docs: $(DEV) ## Write the reference pages that are made from the source
 	$(BIN)/python -m gossamer.cli.reference docs/reference
 
-bench: $(DEV) ## Measure against other crawlers on this machine; news and the service by themselves
+bench: compiler $(DEV) ## Measure against other crawlers on this machine; news and the service by themselves
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/news.py
 	$(BIN)/python bench/service.py
@@ -84,13 +96,13 @@ lock: ## Choose the newest versions of all dependencies and lock them with hashe
 setup: $(DEV) ## Only make the virtual environment
 
 clean: ## Remove what was made here: environment, caches, demo
-	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) build dist demo src/gossamer/parse/_skim*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
 	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml
+$(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml $(COMPILED)
 	$(call install,requirements/runtime.txt)
 
-$(DEV): requirements/build.txt requirements/dev.txt pyproject.toml
+$(DEV): requirements/build.txt requirements/dev.txt pyproject.toml $(COMPILED)
 	$(call install,requirements/dev.txt)
 	@touch $(RUNTIME)
 

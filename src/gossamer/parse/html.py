@@ -17,9 +17,8 @@ from turbohtml import Link as Place
 from gossamer.config.parse import ParseSettings
 from gossamer.messages import Link, Page
 from gossamer.outcomes import Outcome
-from gossamer.parse.css import kind_in_style, references_in
+from gossamer.parse.css import references_in
 from gossamer.parse.directives import (
-    AGENT_NAME,
     Refresh,
     Robots,
     refresh_in,
@@ -27,19 +26,17 @@ from gossamer.parse.directives import (
     robots_in_meta,
 )
 from gossamer.parse.flood import cut_flood
-from gossamer.parse.places import add_place, text_of, words_of
+from gossamer.parse.pieces import METAS, ROBOTS_NAMES, Told, told_by
+from gossamer.parse.places import read_places, refused_in, text_of
 from gossamer.parse.references import Joiner, References
-from gossamer.parse.similarity import fingerprint
+from gossamer.parse.similarity import fingerprint, fingerprint_of_prepared
+from gossamer.parse.skim import Skimmed, skim
 
 MAX_TITLE: Final = 512
 MAX_DESCRIPTION: Final = 1_024
 # Places mostly repeat each other; a page that has so many more than links is hostile.
 _PLACES_PER_LINK: Final = 4
-_TITLE_LOOKED_AT: Final = 8_192
-_ROBOTS_NAMES: Final = frozenset(("robots", AGENT_NAME))
-_METAS: Final = (
-    f"meta:is([name=robots i], [name={AGENT_NAME} i], [name=description i], [http-equiv=refresh i])"
-)
+_LOOKED_AT: Final = 8_192
 _PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [xlink\:href])"
 
 
@@ -61,7 +58,13 @@ def understand_html(
     if note:
         notes.append(note)
     try:
-        return _Reader(_tree(body, charset), url, settings, joiner, notes).page(refresh_header)
+        skimmed = skim(body, charset, with_text=settings.near_duplicates)
+        if skimmed is None:
+            return _Reader(_tree(body, charset), url, settings, joiner, notes).page(refresh_header)
+        told = None if refresh_header else told_by(skimmed.pieces)
+        if told is None:
+            return _RestReader(skimmed, url, settings, joiner, notes).page(refresh_header)
+        return _page_told(skimmed, told, url, settings, joiner, notes)
     except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
         return Page(outcome=Outcome.PARSE_FAILED, detail=f"cannot be parsed as HTML: {error}")
 
@@ -99,35 +102,29 @@ class _Reader:
 
     def page(self, refresh_header: str) -> Page:
         """Return the page; the tree is used up."""
-        tree, references, settings = self._tree, self._references, self._settings
         title = self._title()
-        hrefs = cast("list[str]", tree.xpath("//a/@href"))
-        unseen = tree.select("script") + tree.select("style")
+        hrefs = self._plain_links()
+        unseen = self._tree.select("script") + self._tree.select("style")
         if refresh_header:
             self._send_on(refresh_in_header(refresh_header), immediately=True)
         robots = self._read_metas()
         self._read_rare_places()
         self._read_styles(unseen)
-        tree.strip_tags(_PLAIN_LINK)
         self._read_links(hrefs)
-        simhash = self._fingerprint(unseen) if settings.near_duplicates else None
-        links, assets = references.links(), references.assets()
-        notes = self._notes + references.notes()
-        return Page(
-            charset=tree.encoding or "",
+        return _page(
+            self._references,
+            self._settings,
+            self._notes,
+            charset=self._charset(),
             title=title,
-            links=links,
-            assets=assets,
-            canonical=_canonical(links) if references.has_links("canonical") else None,
             description=self._description,
-            languages=references.languages(),
+            robots=robots,
             refresh=self._refresh,
-            nofollow=robots.nofollow and settings.obey_robots_meta,
-            noindex=robots.noindex,
-            simhash=simhash,
-            outcome=Outcome.PARSE_TRUNCATED if notes else Outcome.OK,
-            detail="; ".join(notes),
+            simhash=self._fingerprint(unseen) if self._settings.near_duplicates else None,
         )
+
+    def _charset(self) -> str:
+        return self._tree.encoding or ""
 
     def _base_url(self, joiner: Joiner) -> str:
         """Return the first usable base element's URL, else the page's own."""
@@ -140,20 +137,22 @@ class _Reader:
     def _title(self) -> str:
         for element in self._tree.select("title"):
             if element.namespace is Namespace.HTML:
-                return " ".join(element.text[:_TITLE_LOOKED_AT].split())[:MAX_TITLE]
+                return _trimmed(element.text, MAX_TITLE)
         return ""
+
+    def _plain_links(self) -> list[str]:
+        return cast("list[str]", self._tree.xpath("//a/@href"))
 
     def _read_metas(self) -> Robots:
         """Read the meta elements: what they ask of robots, the description, a refresh."""
         robots: list[str] = []
-        for element in self._tree.select(_METAS):
+        for element in self._tree.select(METAS):
             name = text_of(element, "name").lower()
-            if name in _ROBOTS_NAMES:
+            if name in ROBOTS_NAMES:
                 robots.append(text_of(element, "content"))
             elif name == "description":
                 if self._description is None:
-                    words = text_of(element, "content")[:_TITLE_LOOKED_AT].split()
-                    self._description = " ".join(words)[:MAX_DESCRIPTION]
+                    self._description = _trimmed(text_of(element, "content"), MAX_DESCRIPTION)
             else:
                 # Inside noscript it is for readers without script, who often get less.
                 hidden = getattr(element.parent, "tag", "") == "noscript"
@@ -194,9 +193,10 @@ class _Reader:
 
     def _read_links(self, hrefs: list[str]) -> None:
         """Read the plain links (already at hand), then all other places."""
+        self._tree.strip_tags(_PLAIN_LINK)
         references = self._references
         others = self._tree.links()
-        refused = _refused(others)
+        refused = refused_in(others)
         if refused:
             asked = Counter(refused)
             met = Counter(filter(asked.__contains__, hrefs))
@@ -208,24 +208,9 @@ class _Reader:
         self._read_places(others)
 
     def _read_places(self, places: list[Place]) -> None:
-        references = self._references
-        left = self._settings.max_links * _PLACES_PER_LINK
-        for number, (element, attribute, reference) in enumerate(places):
-            tag = element.tag
-            if attribute is None:
-                if element.namespace is not Namespace.HTML:
-                    references.add_asset(reference, kind_in_style(reference))
-                continue
-            if tag in ("base", "meta") or (tag == "a" and attribute == "href"):
-                continue
-            if not left:
-                unread = len(places) - number
-                self._notes.append(f"{unread} of {len(places)} places with a URL were not read")
-                break
-            left -= 1
-            add_place(references, element, attribute, reference)
-            if tag in ("img", "object", "input"):
-                references.add_link(text_of(element, "usemap"), "usemap")
+        unread = read_places(self._references, places, self._settings.max_links * _PLACES_PER_LINK)
+        if unread:
+            self._notes.append(f"{unread} of {len(places)} places with a URL were not read")
 
     def _fingerprint(self, unseen: list[Element]) -> int | None:
         for element in unseen:
@@ -233,14 +218,108 @@ class _Reader:
         return fingerprint(self._tree.text)
 
 
+class _RestReader(_Reader):
+    """Reads the tree of what is left of a page that was skimmed."""
+
+    def __init__(
+        self,
+        skimmed: Skimmed,
+        url: str,
+        settings: ParseSettings,
+        joiner: Joiner,
+        notes: list[str],
+    ) -> None:
+        tree = parse(b"".join(skimmed.pieces), positions=False, encoding="utf-8")
+        super().__init__(tree, url, settings, joiner, notes)
+        self._skimmed = skimmed
+
+    def _charset(self) -> str:
+        return self._skimmed.charset
+
+    def _title(self) -> str:
+        return _trimmed(self._skimmed.title, MAX_TITLE)
+
+    def _plain_links(self) -> list[str]:
+        return []
+
+    def _read_links(self, hrefs: list[str]) -> None:
+        del hrefs
+        others = self._tree.links()
+        self._references.add_distinct_links(self._skimmed.references, "a")
+        self._references.add_links(refused_in(others), "a", nofollow=True)
+        self._read_places(others)
+
+    def _fingerprint(self, unseen: list[Element]) -> int | None:
+        del unseen
+        return fingerprint_of_prepared(self._skimmed.text)
+
+
+def _page_told(
+    skimmed: Skimmed,
+    told: Told,
+    url: str,
+    settings: ParseSettings,
+    joiner: Joiner,
+    notes: list[str],
+) -> Page:
+    """Put a page together from what was skimmed and what its pieces are known to say."""
+    obeys = settings.obey_robots_meta
+    references = References(url, joiner, settings.max_links, obey_nofollow=obeys)
+    references.add_distinct_links(skimmed.references, "a")
+    if told.refused:
+        references.add_links(told.refused, "a", nofollow=True)
+    references.add_told(told.links, told.assets)
+    for language, reference in told.languages:
+        references.add_language(language, reference)
+    description = told.description
+    return _page(
+        references,
+        settings,
+        notes,
+        charset=skimmed.charset,
+        title=_trimmed(skimmed.title, MAX_TITLE),
+        description=None if description is None else _trimmed(description, MAX_DESCRIPTION),
+        robots=robots_in_meta(told.robots),
+        refresh=None,
+        simhash=fingerprint_of_prepared(skimmed.text) if settings.near_duplicates else None,
+    )
+
+
+def _page(
+    references: References,
+    settings: ParseSettings,
+    notes: list[str],
+    *,
+    charset: str,
+    title: str,
+    description: str | None,
+    robots: Robots,
+    refresh: str | None,
+    simhash: int | None,
+) -> Page:
+    links, assets = references.links(), references.assets()
+    notes = notes + references.notes()
+    return Page(
+        charset=charset,
+        title=title,
+        links=links,
+        assets=assets,
+        canonical=_canonical(links) if references.has_links("canonical") else None,
+        description=description,
+        languages=references.languages(),
+        refresh=refresh,
+        nofollow=robots.nofollow and settings.obey_robots_meta,
+        noindex=robots.noindex,
+        simhash=simhash,
+        outcome=Outcome.PARSE_TRUNCATED if notes else Outcome.OK,
+        detail="; ".join(notes),
+    )
+
+
+def _trimmed(text: str, limit: int) -> str:
+    """Return a text on one line, of at most so many characters."""
+    return " ".join(text[:_LOOKED_AT].split())[:limit]
+
+
 def _canonical(links: tuple[Link, ...]) -> str | None:
     return next((link.url for link in links if link.kind == "canonical"), None)
-
-
-def _refused(places: list[Place]) -> list[str]:
-    """Return the hrefs of `a` elements that ask not to be followed."""
-    return [
-        text_of(element, "href")
-        for element, attribute, _ in places
-        if attribute == "href" and element.tag == "a" and "nofollow" in words_of(element, "rel")
-    ]

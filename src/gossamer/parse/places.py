@@ -6,6 +6,7 @@ Requirements 3b lists the places. Kinds of assets: img, css, js, video, audio, f
 from typing import Final
 
 from turbohtml import Element, Namespace
+from turbohtml import Link as Place
 
 from gossamer.parse.css import kind_in_style
 from gossamer.parse.references import References
@@ -107,6 +108,35 @@ _MAX_LANGUAGE: Final = 64
 # Without this type a link with rel=search leads to a page for people.
 _OPEN_SEARCH: Final = "application/opensearchdescription+xml"
 _MEDIA: Final = {"image": "img", "video": "video", "audio": "audio"}
+
+
+def read_places(references: References, places: list[Place], limit: int) -> int:
+    """Add what the places of a page refer to, but for plain links; return how many are over it."""
+    left = limit
+    for number, (element, attribute, reference) in enumerate(places):
+        tag = element.tag
+        if attribute is None:
+            if element.namespace is not Namespace.HTML:
+                references.add_asset(reference, kind_in_style(reference))
+            continue
+        if tag in ("base", "meta") or (tag == "a" and attribute == "href"):
+            continue
+        if not left:
+            return len(places) - number
+        left -= 1
+        add_place(references, element, attribute, reference)
+        if tag in ("img", "object", "input"):
+            references.add_link(text_of(element, "usemap"), "usemap")
+    return 0
+
+
+def refused_in(places: list[Place]) -> list[str]:
+    """Return the hrefs of `a` elements that ask not to be followed."""
+    return [
+        text_of(element, "href")
+        for element, attribute, _ in places
+        if attribute == "href" and element.tag == "a" and "nofollow" in words_of(element, "rel")
+    ]
 
 
 def add_place(references: References, element: Element, attribute: str, reference: str) -> None:

@@ -73,6 +73,31 @@ class References:
             for bare in fresh:
                 known[bare] = nofollow and known.get(bare, True)
 
+    def add_distinct_links(self, references: dict[str, bool], kind: str) -> None:
+        """Add the first references of a kind, without fragments; the dictionary is used up."""
+        self._links[kind] = references
+
+    def add_told(
+        self, links: Iterable[tuple[str, str, bool]], assets: Iterable[tuple[str, str]]
+    ) -> None:
+        """Add references that are known to lead elsewhere: kind, without fragment, nofollow."""
+        for kind, bare, nofollow in links:
+            table = self._links.setdefault(kind, {})
+            table[bare] = nofollow and self._obeys and table.get(bare, True)
+        for kind, bare in assets:
+            self._assets.setdefault(kind, {})[bare] = False
+
+    def told(self) -> tuple[list[tuple[str, str, bool]], list[tuple[str, str]]]:
+        """Return the references to pages and the assets in the form that `add_told` takes."""
+        return (
+            [
+                (kind, bare, nofollow)
+                for kind, table in self._links.items()
+                for bare, nofollow in table.items()
+            ],
+            [(kind, bare) for kind, table in self._assets.items() for bare in table],
+        )
+
     def add_asset(self, href: str, kind: str, *, base: str | None = None) -> None:
         """Add a reference to something the page needs."""
         if href and not href.startswith(_NOT_ELSEWHERE):

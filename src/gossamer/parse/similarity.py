@@ -48,7 +48,12 @@ def fingerprint(text: str) -> int | None:
     if not text.isascii():
         for mark in _WIDE_CUT:
             text = text.replace(mark, "\n")
-    clauses = text.encode("utf-8", "replace").translate(_CUT, _SPACE).split()
+    return fingerprint_of_prepared(text.encode("utf-8", "replace").translate(_CUT, _SPACE))
+
+
+def fingerprint_of_prepared(text: bytes) -> int | None:
+    """Return the simhash of a text in lower case, cut into clauses by line ends, without spaces."""
+    clauses = text.split()
     if len(clauses) < MIN_CLAUSES:
         return None
     del clauses[_MAX_CLAUSES:]

@@ -1,0 +1,136 @@
+"""What the pieces of a page say that the compiled reader left over; pages of a site share most.
+
+A piece is a tag that may carry a URL or a directive, or a few that belong together. What it says
+does not depend on the page that it is in, so it is read once and remembered as it is written.
+"""
+
+from typing import Final, NamedTuple
+
+from turbohtml import parse
+
+from gossamer.parse.directives import AGENT_NAME
+from gossamer.parse.places import read_places, refused_in, text_of
+from gossamer.parse.references import References
+
+ROBOTS_NAMES: Final = frozenset(("robots", AGENT_NAME))
+METAS: Final = (
+    f"meta:is([name=robots i], [name={AGENT_NAME} i], [name=description i], [http-equiv=refresh i])"
+)
+# Read in an order of their own, or of influence on others: these need the page as a whole.
+_NOT_ALONE: Final = "applet, base, command, object, style, html[manifest], head[profile]"
+# Reading some pieces each by itself is cheaper than all of them together, reading many is not.
+_MOST_UNKNOWN: Final = 8
+_LEARNED_AT_ONCE: Final = 2
+_MOST_PIECES: Final = 256
+_LONGEST_REMEMBERED: Final = 512
+_MOST_REMEMBERED: Final = 4_096
+
+
+class Told(NamedTuple):
+    """What a piece says, or all pieces of a page."""
+
+    links: list[tuple[str, str, bool]]
+    """Kind, reference without fragment, whether it asks not to be followed."""
+    assets: list[tuple[str, str]]
+    """Kind, reference without fragment."""
+    refused: list[str]
+    """References of `a` elements that ask not to be followed."""
+    languages: list[tuple[str, str]]
+    robots: list[str]
+    """Contents of the meta elements for robots."""
+    description: str | None
+
+
+class _NoJoiner:
+    """Stands where no reference needs to be made absolute."""
+
+    def join(self, base: str, href: str, /) -> str | None:
+        raise NotImplementedError
+
+    def join_all(self, base: str, hrefs: object, /) -> list[str | None]:
+        raise NotImplementedError
+
+
+class _Notes(References):
+    """Notes what a piece refers to as it is written."""
+
+    def __init__(self) -> None:
+        super().__init__("", _NoJoiner(), _MOST_PIECES)
+        self.by_language: list[tuple[str, str]] = []
+
+    def add_language(self, language: str, href: str) -> None:
+        self.by_language.append((language, href))
+
+
+class Pieces:
+    """Remembers what pieces say, a bounded number of them."""
+
+    def __init__(self) -> None:
+        self._told: dict[bytes, Told | None] = {}
+        self._turn = 0
+
+    def told_by(self, pieces: list[bytes]) -> Told | None:
+        """Return what the pieces of a page say; None if that takes the page as a whole."""
+        if len(pieces) > _MOST_PIECES:
+            return None
+        known = self._told
+        unknown = [piece for piece in pieces if piece not in known]
+        if len(unknown) > _MOST_UNKNOWN:
+            self._learn(unknown)
+            return None
+        whole = Told([], [], [], [], [], None)
+        links, assets, refused, languages, robots, description = whole
+        for piece in pieces:
+            told = known[piece] if piece in known else self._read(piece)
+            if told is None:
+                return None
+            links += told.links
+            assets += told.assets
+            refused += told.refused
+            languages += told.languages
+            robots += told.robots
+            if description is None:
+                description = told.description
+        return whole._replace(description=description)
+
+    def _learn(self, unknown: list[bytes]) -> None:
+        """Read some that may come again; others each time, for many are of one page only."""
+        for _ in range(_LEARNED_AT_ONCE):
+            self._turn += 1
+            self._read(unknown[self._turn % len(unknown)])
+
+    def _read(self, piece: bytes) -> Told | None:
+        told = _read(piece)
+        # A description is that of one page.
+        is_shared = told is None or told.description is None
+        if is_shared and len(piece) <= _LONGEST_REMEMBERED:
+            if len(self._told) >= _MOST_REMEMBERED:
+                self._told.clear()
+            self._told[piece] = told
+        return told
+
+
+def _read(piece: bytes) -> Told | None:
+    tree = parse(piece, positions=False, encoding="utf-8")
+    if tree.select(_NOT_ALONE):
+        return None
+    robots: list[str] = []
+    description = None
+    for element in tree.select(METAS):
+        name = text_of(element, "name").lower()
+        if name in ROBOTS_NAMES:
+            robots.append(text_of(element, "content"))
+        elif name == "description":
+            description = text_of(element, "content")
+        else:
+            return None
+    notes = _Notes()
+    places = tree.links()
+    if read_places(notes, places, _MOST_PIECES):
+        return None
+    links, assets = notes.told()
+    return Told(links, assets, refused_in(places), notes.by_language, robots, description)
+
+
+_pieces: Final = Pieces()
+told_by: Final = _pieces.told_by

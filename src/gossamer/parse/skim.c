@@ -1,0 +1,1300 @@
+/* Skims an ordinary HTML page: its plain links, its title, its text, and what else may matter.
+ *
+ * Theory of operation. Building the tree of a page takes most of the time that is spent on it, and
+ * of nearly all pages nothing is needed that depends on the tree. This reads the tokens of a page by
+ * the HTML standard (13.2.5) in one pass, and gives
+ *
+ *   - the distinct references of plain `a` elements, without fragments, in the order of the page;
+ *   - the text of the first title, and the text of the page prepared for its fingerprint;
+ *   - the rest, in pieces: copies of every other tag that may carry a URL or a directive. The parser
+ *     reads them as it would have read the whole, so that the rules for these stay in one place
+ *     (html.py, places.py).
+ *
+ * Wherever the tree could differ from the order of the tokens (text in a table outside its cells,
+ * templates, frames, a second body, MathML and much of SVG), it gives up: the caller then builds
+ * the tree. So it need not know much of the standard to agree with it always; the tests compare
+ * both ways of reading.
+ *
+ * All bytes come from strangers. Every read is checked against the end, every write against the
+ * room; nothing recurses; the work is proportional to the length of the page.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned char byte;
+
+enum { MAX_TABLES = 64, LONGEST_NAME = 15, LONGEST_ENTITY = 32, SEEN_SLOTS = 1024 };
+/* Where the encoding of a page must be declared (HTML standard, 13.2.3.2). */
+enum { PRESCANNED = 1024 };
+
+/* ------------------------------------------------------------------ what is known of names */
+
+enum kind {
+    OTHER,      /* nothing special */
+    ANCHOR,
+    META,
+    SCRIPT,
+    STYLE,
+    RAW,        /* its content is text without markup */
+    TITLE,
+    TEXTAREA,
+    PREFORMATTED, /* a line end right after the tag does not count */
+    PARENT,     /* what is inside asks for it by name, so its end is copied as well */
+    TABLE,
+    CELL,
+    CAPTION,
+    TABLE_PART,
+    SELECT,
+    OPTION,
+    FORM,
+    INPUT,
+    SVG,
+    DRAWING,    /* only inside of SVG */
+    HTML,
+    HEAD,
+    BODY,
+    UNUSUAL,    /* needs the tree */
+};
+
+static const struct name {
+    const char *name;
+    byte kind;
+} NAMES[] = {
+    {"a", ANCHOR},         {"applet", PARENT},      {"audio", PARENT},
+    {"body", BODY},        {"caption", CAPTION},    {"circle", DRAWING},
+    {"clippath", DRAWING}, {"col", TABLE_PART},     {"colgroup", TABLE_PART},
+    {"defs", DRAWING},     {"ellipse", DRAWING},    {"form", FORM},
+    {"frame", UNUSUAL},    {"frameset", UNUSUAL},   {"g", DRAWING},
+    {"head", HEAD},        {"html", HTML},          {"iframe", RAW},
+    {"image", UNUSUAL},    {"input", INPUT},        {"isindex", UNUSUAL},
+    {"line", DRAWING},     {"lineargradient", DRAWING}, {"listing", PREFORMATTED},
+    {"marker", DRAWING},   {"mask", DRAWING},       {"math", UNUSUAL},
+    {"meta", META},        {"noembed", RAW},        {"noframes", RAW},
+    {"object", PARENT},    {"optgroup", OPTION},    {"option", OPTION},
+    {"path", DRAWING},     {"pattern", DRAWING},    {"picture", PARENT},
+    {"plaintext", UNUSUAL}, {"polygon", DRAWING},   {"polyline", DRAWING},
+    {"pre", PREFORMATTED}, {"radialgradient", DRAWING}, {"rect", DRAWING},
+    {"script", SCRIPT},    {"select", SELECT},      {"stop", DRAWING},
+    {"style", STYLE},      {"svg", SVG},            {"symbol", DRAWING},
+    {"table", TABLE},      {"tbody", TABLE_PART},   {"td", CELL},
+    {"template", UNUSUAL}, {"text", DRAWING},       {"textarea", TEXTAREA},
+    {"tfoot", TABLE_PART}, {"th", CELL},            {"thead", TABLE_PART},
+    {"title", TITLE},      {"tr", TABLE_PART},      {"tspan", DRAWING},
+    {"use", DRAWING},      {"video", PARENT},       {"xmp", RAW},
+};
+
+/* Attributes that html.py and places.py look at (a test compares); `style` is one if it has a url. */
+static const char *const CARRIERS[] = {
+    "archive", "background", "cite",    "codebase", "data",    "formaction", "href",
+    "icon",    "imagesrcset", "longdesc", "manifest", "ping",  "poster",     "profile",
+    "src",     "srcset",   "usemap",  "xlink:href",
+};
+
+/* Others that are looked at here. */
+static const char *const OTHERS[] = {"charset", "content", "http-equiv", "rel", "style"};
+
+static byte name_slots[512];    /* number of the name + 1 */
+static byte carrier_slots[64];
+/* For each letter with which a name begins: the lengths of those that are known, as bits. Most
+ * names that are not known are told by that. */
+static uint16_t name_lengths[256], attribute_lengths[256];
+static byte is_space[256], ends_name[256];
+static byte lowered[256];
+/* What becomes of a byte of text, and how many bytes are left of it. */
+enum { STOP = 1 };
+static byte prepared[256], kept[256];
+
+static uint32_t hash_of(const byte *name, Py_ssize_t length)
+{
+    uint32_t sum = (uint32_t)length;
+    for (Py_ssize_t at = 0; at < length; at++)
+        sum = sum * 31 + name[at];
+    return sum ^ (sum >> 7);
+}
+
+static void fill_tables(void)
+{
+    for (int value = 0; value < 256; value++)
+        lowered[value] = (byte)(value >= 'A' && value <= 'Z' ? value + 32 : value);
+    for (int value = 0; value < 256; value++) {
+        prepared[value] = value < 0x80 ? lowered[value] : STOP;
+        kept[value] = value != ' ' && value != '\t';
+    }
+    for (const char *each = ".;!?"; *each; each++)
+        prepared[(byte)*each] = '\n';
+    /* A line end may be two characters. (0x01, which means STOP here, is not worth another table.) */
+    prepared['\r'] = STOP;
+    for (const char *each = "\t\n\f\r "; *each; each++)
+        is_space[(byte)*each] = ends_name[(byte)*each] = 1;
+    ends_name['/'] = ends_name['>'] = 1;
+    for (size_t number = 0; number < sizeof NAMES / sizeof *NAMES; number++) {
+        const char *name = NAMES[number].name;
+        uint32_t slot = hash_of((const byte *)name, (Py_ssize_t)strlen(name)) % sizeof name_slots;
+        while (name_slots[slot])
+            slot = (slot + 1) % sizeof name_slots;
+        name_slots[slot] = (byte)(number + 1);
+        name_lengths[(byte)*name] |= (uint16_t)(1 << strlen(name));
+    }
+    for (size_t number = 0; number < sizeof CARRIERS / sizeof *CARRIERS; number++) {
+        const char *name = CARRIERS[number];
+        uint32_t slot =
+            hash_of((const byte *)name, (Py_ssize_t)strlen(name)) % sizeof carrier_slots;
+        while (carrier_slots[slot])
+            slot = (slot + 1) % sizeof carrier_slots;
+        carrier_slots[slot] = (byte)(number + 1);
+        attribute_lengths[(byte)*name] |= (uint16_t)(1 << strlen(name));
+    }
+    for (size_t number = 0; number < sizeof OTHERS / sizeof *OTHERS; number++)
+        attribute_lengths[(byte)*OTHERS[number]] |= (uint16_t)(1 << strlen(OTHERS[number]));
+}
+
+static enum kind kind_of(const byte *name, Py_ssize_t length)
+{
+    uint32_t slot = hash_of(name, length) % sizeof name_slots;
+    for (; name_slots[slot]; slot = (slot + 1) % sizeof name_slots) {
+        const struct name *known = &NAMES[name_slots[slot] - 1];
+        if (!strncmp(known->name, (const char *)name, (size_t)length) && !known->name[length])
+            return known->kind;
+    }
+    return OTHER;
+}
+
+static int is_carrier(const byte *name, Py_ssize_t length)
+{
+    uint32_t slot = hash_of(name, length) % sizeof carrier_slots;
+    for (; carrier_slots[slot]; slot = (slot + 1) % sizeof carrier_slots) {
+        const char *known = CARRIERS[carrier_slots[slot] - 1];
+        if (!strncmp(known, (const char *)name, (size_t)length) && !known[length])
+            return 1;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ slices and buffers */
+
+struct slice {
+    const byte *at, *end;
+};
+
+static Py_ssize_t length_of(struct slice text)
+{
+    return text.end - text.at;
+}
+
+static int is_word(struct slice text, const char *word)
+{
+    Py_ssize_t length = (Py_ssize_t)strlen(word);
+    if (length_of(text) != length)
+        return 0;
+    for (Py_ssize_t at = 0; at < length; at++)
+        if (lowered[text.at[at]] != (byte)word[at])
+            return 0;
+    return 1;
+}
+
+/* Where a word in lower case begins, whatever the case of the text; NULL if it is not there. */
+static const byte *find_word(struct slice text, const char *word)
+{
+    Py_ssize_t length = (Py_ssize_t)strlen(word);
+    for (const byte *at = text.at; text.end - at >= length; at++) {
+        Py_ssize_t same = 0;
+        while (same < length && lowered[at[same]] == (byte)word[same])
+            same++;
+        if (same == length)
+            return at;
+    }
+    return NULL;
+}
+
+struct buffer {
+    byte *bytes;
+    size_t length, room;
+};
+
+/* Makes room for so many more bytes; 0 if there is no memory. */
+static int reserve(struct buffer *buffer, size_t more)
+{
+    if (buffer->room - buffer->length >= more)
+        return 1;
+    size_t room = buffer->room * 2 + more + 256;
+    byte *bytes = realloc(buffer->bytes, room);
+    if (!bytes)
+        return 0;
+    buffer->bytes = bytes;
+    buffer->room = room;
+    return 1;
+}
+
+static int append(struct buffer *buffer, const byte *bytes, size_t length)
+{
+    if (!reserve(buffer, length))
+        return 0;
+    memcpy(buffer->bytes + buffer->length, bytes, length);
+    buffer->length += length;
+    return 1;
+}
+
+/* ------------------------------------------------------------------ one page */
+
+/* Why reading ends early. */
+enum verdict { FINE, GIVEN_UP, FAILED };
+
+struct tag {
+    struct slice whole;             /* from `<` to `>` */
+    enum kind kind;
+    int is_end, closes_itself;
+    byte name[LONGEST_NAME + 1];    /* in lower case; only of those that are known */
+    Py_ssize_t name_length;         /* 0: longer than any that is known */
+    int carries;                    /* an attribute that may hold a URL; not the href of an `a` */
+    struct slice href, rel;         /* of an `a` */
+    struct slice label, pragma, content; /* of a `meta` */
+    int has_href, has_rel, has_label;
+};
+
+struct page {
+    const byte *start, *at, *end;
+    PyObject *entities;             /* borrowed: name, mostly with semicolon -> text */
+    PyObject *references;           /* new: reference -> False */
+    PyObject *title;                /* new, or NULL */
+    struct slice label;             /* the encoding as it is declared */
+    PyObject *pieces;               /* new: copies of tags as bytes */
+    struct buffer piece;            /* the piece that is being made */
+    int parents;                    /* how many elements are open that belong together in a piece */
+    struct buffer text, scratch;
+    Py_ssize_t text_left;           /* characters of text that are still wanted */
+    byte tables[MAX_TABLES];        /* for each open table: TABLE, or in which part of it we are */
+    int table_count;
+    int wants_label, in_select, in_body, began, has_html, has_head;
+    struct slice seen[SEEN_SLOTS];  /* references met lately as they are written: links repeat */
+};
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        enum verdict verdict_ = (call);                                                            \
+        if (verdict_ != FINE)                                                                      \
+            return verdict_;                                                                       \
+    } while (0)
+
+/* ------------------------------------------------------------------ character references */
+
+static size_t put_code_point(byte *out, uint32_t code)
+{
+    if (code < 0x80) {
+        out[0] = (byte)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (byte)(0xC0 | code >> 6);
+        out[1] = (byte)(0x80 | (code & 0x3F));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (byte)(0xE0 | code >> 12);
+        out[1] = (byte)(0x80 | (code >> 6 & 0x3F));
+        out[2] = (byte)(0x80 | (code & 0x3F));
+        return 3;
+    }
+    out[0] = (byte)(0xF0 | code >> 18);
+    out[1] = (byte)(0x80 | (code >> 12 & 0x3F));
+    out[2] = (byte)(0x80 | (code >> 6 & 0x3F));
+    out[3] = (byte)(0x80 | (code & 0x3F));
+    return 4;
+}
+
+/* What numbers of the control range mean: those of windows-1252. */
+static const uint16_t CONTROLS[32] = {
+    0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0x8D,   0x017D, 0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178,
+};
+
+/* Reads `#123;` or `#x1f;`; returns its length in the page, 0 if it is none. */
+static Py_ssize_t numbered(struct slice text, byte *out, size_t *length)
+{
+    const byte *at = text.at + 1;
+    int is_hex = at < text.end && (*at == 'x' || *at == 'X');
+    at += is_hex;
+    const byte *first = at;
+    uint32_t code = 0;
+    for (; at < text.end; at++) {
+        byte digit = lowered[*at];
+        uint32_t value;
+        if (digit >= '0' && digit <= '9')
+            value = (uint32_t)(digit - '0');
+        else if (is_hex && digit >= 'a' && digit <= 'f')
+            value = (uint32_t)(digit - 'a' + 10);
+        else
+            break;
+        if (code < 0x110000)
+            code = code * (is_hex ? 16 : 10) + value;
+    }
+    if (at == first)
+        return 0;
+    if (at < text.end && *at == ';')
+        at++;
+    if (code == 0 || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+        code = 0xFFFD;
+    else if (code >= 0x80 && code < 0xA0)
+        code = CONTROLS[code - 0x80];
+    *length = put_code_point(out, code);
+    return at - text.at;
+}
+
+static int is_alphanumeric(byte value)
+{
+    return (value >= '0' && value <= '9') || (lowered[value] >= 'a' && lowered[value] <= 'z');
+}
+
+static const struct {
+    const char *name;
+    byte length;
+    const char *text;
+} FREQUENT[] = {
+    {"amp;", 4, "&"}, {"lt;", 3, "<"}, {"gt;", 3, ">"}, {"quot;", 5, "\""}, {"nbsp;", 5, "\xC2\xA0"},
+};
+
+/* Reads a named reference: the longest name that is known (HTML standard, 13.2.5.73). */
+static enum verdict named(
+    struct page *page, struct slice text, int in_attribute, byte *out, size_t *length,
+    Py_ssize_t *taken)
+{
+    for (size_t number = 0; number < sizeof FREQUENT / sizeof *FREQUENT; number++) {
+        if (length_of(text) >= FREQUENT[number].length &&
+            !memcmp(text.at, FREQUENT[number].name, FREQUENT[number].length)) {
+            *length = strlen(FREQUENT[number].text);
+            memcpy(out, FREQUENT[number].text, *length);
+            *taken = FREQUENT[number].length;
+            return FINE;
+        }
+    }
+    Py_ssize_t longest = 0;
+    while (longest < length_of(text) && longest < LONGEST_ENTITY &&
+           is_alphanumeric(text.at[longest]))
+        longest++;
+    Py_ssize_t run = longest;
+    if (longest < length_of(text) && text.at[longest] == ';')
+        longest++;
+    for (Py_ssize_t tried = longest; tried > 1; tried--) {
+        PyObject *name = PyUnicode_DecodeUTF8((const char *)text.at, tried, NULL);
+        if (!name)
+            return FAILED;
+        PyObject *meaning = PyDict_GetItemWithError(page->entities, name);
+        Py_DECREF(name);
+        if (!meaning) {
+            if (PyErr_Occurred())
+                return FAILED;
+            continue;
+        }
+        if (in_attribute && tried <= run && tried < length_of(text) &&
+            (text.at[tried] == '=' || is_alphanumeric(text.at[tried])))
+            break;  /* `?a=1&copy=2` is a query */
+        Py_ssize_t size;
+        const char *bytes = PyUnicode_AsUTF8AndSize(meaning, &size);
+        if (!bytes)
+            return FAILED;
+        if (size > 8)
+            return GIVEN_UP;
+        memcpy(out, bytes, (size_t)size);
+        *length = (size_t)size;
+        *taken = tried;
+        return FINE;
+    }
+    *taken = 0;
+    return FINE;
+}
+
+/* Reads the reference after an ampersand; `taken` is 0 where the ampersand stands for itself. */
+static enum verdict referenced(
+    struct page *page, struct slice text, int in_attribute, byte *out, size_t *length,
+    Py_ssize_t *taken)
+{
+    *taken = 0;
+    if (text.at < text.end && *text.at == '#') {
+        *taken = numbered(text, out, length);
+        return FINE;
+    }
+    if (text.at < text.end && is_alphanumeric(*text.at))
+        return named(page, text, in_attribute, out, length, taken);
+    return FINE;
+}
+
+/* Puts a text with its references resolved into the scratch buffer. */
+static enum verdict resolve(struct page *page, struct slice text, int in_attribute)
+{
+    struct buffer *out = &page->scratch;
+    out->length = 0;
+    if (!reserve(out, (size_t)length_of(text) * 2 + 16))
+        return FAILED;
+    while (text.at < text.end) {
+        byte value = *text.at++;
+        if (value == '\r') {
+            value = '\n';
+            text.at += text.at < text.end && *text.at == '\n';
+        } else if (value == '&') {
+            Py_ssize_t taken;
+            size_t length = 0;
+            TRY(referenced(page, text, in_attribute, out->bytes + out->length, &length, &taken));
+            if (taken) {
+                text.at += taken;
+                out->length += length;
+                continue;
+            }
+        }
+        out->bytes[out->length++] = value;
+    }
+    return FINE;
+}
+
+/* ------------------------------------------------------------------ text */
+
+/* U+3002, U+FF01, U+FF0C, U+FF1B, U+FF1F: they end sentences and clauses. */
+static int is_wide_mark(const byte *at, const byte *end)
+{
+    if (end - at != 3)
+        return 0;
+    if (at[0] == 0xE3)
+        return at[1] == 0x80 && at[2] == 0x82;
+    return at[0] == 0xEF && at[1] == 0xBC &&
+           (at[2] == 0x81 || at[2] == 0x8C || at[2] == 0x9B || at[2] == 0x9F);
+}
+
+/* Prepares text for its fingerprint as similarity.py does: lower case, cut into clauses by line
+ * ends, no spaces. The room was reserved. */
+static void put_text(struct page *page, const byte *at, const byte *end)
+{
+    byte *out = page->text.bytes + page->text.length;
+    Py_ssize_t left = page->text_left;
+    while (at < end && left > 0) {
+        const byte *stop = end - at > left ? at + left : end;
+        const byte *start = at;
+        while (at < stop && prepared[*at] != STOP) {
+            *out = prepared[*at];
+            out += kept[*at++];
+        }
+        left -= at - start;
+        if (at == stop)
+            continue;
+        byte value = *at++;
+        left--;
+        if (value == '\r') {
+            at += at < end && *at == '\n';
+            *out++ = '\n';
+            continue;
+        }
+        const byte *character = at - 1;
+        while (at < end && (*at & 0xC0) == 0x80)
+            at++;
+        if (is_wide_mark(character, at)) {
+            *out++ = '\n';
+        } else {
+            memcpy(out, character, (size_t)(at - character));
+            out += at - character;
+        }
+    }
+    page->text_left = left;
+    page->text.length = (size_t)(out - page->text.bytes);
+}
+
+static enum verdict add_text(struct page *page, struct slice text, int has_references)
+{
+    if (page->text_left <= 0)
+        return FINE;
+    if (!has_references) {
+        if (!reserve(&page->text, (size_t)length_of(text)))
+            return FAILED;
+        put_text(page, text.at, text.end);
+        return FINE;
+    }
+    while (text.at < text.end && page->text_left > 0) {
+        const byte *mark = memchr(text.at, '&', (size_t)length_of(text));
+        const byte *stop = mark ? mark : text.end;
+        if (!reserve(&page->text, (size_t)(stop - text.at) + 16))
+            return FAILED;
+        put_text(page, text.at, stop);
+        text.at = stop;
+        if (!mark)
+            break;
+        byte meaning[8] = {'&'};
+        size_t length = 1;
+        Py_ssize_t taken;
+        text.at++;
+        TRY(referenced(page, text, 0, meaning, &length, &taken));
+        put_text(page, meaning, meaning + length);
+        text.at += taken;
+    }
+    return FINE;
+}
+
+/* Whether there is something in a text besides white space. */
+static int says_anything(struct slice text)
+{
+    while (text.at < text.end && is_space[*text.at])
+        text.at++;
+    return text.at < text.end;
+}
+
+/* Reads up to the next `<`, or to the end of the page. */
+static enum verdict read_text(struct page *page)
+{
+    const byte *stop = memchr(page->at, '<', (size_t)(page->end - page->at));
+    /* A `<` that begins nothing belongs to the text. */
+    while (stop && stop + 1 < page->end) {
+        byte next = stop[1];
+        if ((lowered[next] >= 'a' && lowered[next] <= 'z') || next == '/' || next == '!' || next == '?')
+            break;
+        stop = memchr(stop + 1, '<', (size_t)(page->end - stop - 1));
+    }
+    if (stop && stop + 1 >= page->end)
+        stop = NULL;
+    struct slice text = {page->at, stop ? stop : page->end};
+    page->at = text.end;
+    if (text.at == text.end)
+        return FINE;
+    if (!page->began || page->table_count) {
+        int in_table = page->table_count && page->tables[page->table_count - 1] == TABLE;
+        if (!page->began || in_table) {
+            if (says_anything(text)) {
+                if (in_table)
+                    return GIVEN_UP;
+                while (is_space[*text.at])
+                    text.at++;
+                page->began = 1;
+            } else if (!page->began) {
+                return FINE;
+            }
+        }
+    }
+    if (page->text_left <= 0)
+        return FINE;
+    return add_text(page, text, memchr(text.at, '&', (size_t)length_of(text)) != NULL);
+}
+
+/* ------------------------------------------------------------------ tags */
+
+/* Notes an attribute as far as it matters; of two with the same name the first counts. */
+static enum verdict note_attribute(struct tag *tag, struct slice name, struct slice value)
+{
+    byte small[LONGEST_NAME + 1];
+    Py_ssize_t length = length_of(name);
+    if (length > LONGEST_NAME || !(attribute_lengths[lowered[*name.at]] >> length & 1))
+        return FINE;
+    for (Py_ssize_t at = 0; at < length; at++)
+        small[at] = lowered[name.at[at]];
+    small[length] = 0;
+    const char *text = (const char *)small;
+    if (!strcmp(text, "style")) {
+        /* An escape might hide a url(). */
+        if (find_word(value, "url") || memchr(value.at, '\\', (size_t)length_of(value)) ||
+            memchr(value.at, '&', (size_t)length_of(value)))
+            tag->carries = 1;
+    } else if (tag->kind == ANCHOR && !strcmp(text, "href")) {
+        if (!tag->has_href)
+            tag->href = value;
+        tag->has_href = 1;
+    } else if (tag->kind == ANCHOR && !strcmp(text, "rel")) {
+        if (!tag->has_rel)
+            tag->rel = value;
+        tag->has_rel = 1;
+    } else if (tag->kind == META) {
+        if (!strcmp(text, "charset")) {
+            if (tag->has_label)
+                return GIVEN_UP;
+            tag->label = value;
+            tag->has_label = 1;
+        } else if (!strcmp(text, "http-equiv")) {
+            if (tag->pragma.at)
+                return GIVEN_UP;
+            tag->pragma = value;
+        } else if (!strcmp(text, "content")) {
+            if (tag->content.at)
+                return GIVEN_UP;
+            tag->content = value;
+        }
+    } else if (is_carrier(small, length)) {
+        if (!strcmp(text, "formaction"))
+            return GIVEN_UP;    /* its form decides */
+        tag->carries = 1;
+    }
+    return FINE;
+}
+
+/* Reads the tag at `<` or `</` whose name begins with a letter. At the end of the page nothing is
+ * left of it: `tag->whole.at` is NULL. */
+static enum verdict read_tag(struct page *page, struct tag *tag)
+{
+    const byte *at = page->at + 1, *end = page->end;
+    /* What else there is, is valid if these say so. */
+    tag->whole.at = NULL;
+    tag->pragma = tag->content = (struct slice){NULL, NULL};
+    tag->kind = OTHER;
+    tag->closes_itself = tag->carries = tag->has_href = tag->has_rel = tag->has_label = 0;
+    tag->name_length = 0;
+    tag->is_end = *at == '/';
+    at += tag->is_end;
+    const byte *name = at;
+    while (at < end && !ends_name[*at])
+        at++;
+    if (at - name <= LONGEST_NAME) {
+        tag->name_length = at - name;
+        if (name_lengths[lowered[*name]] >> tag->name_length & 1) {
+            for (Py_ssize_t each = 0; each < tag->name_length; each++)
+                tag->name[each] = lowered[name[each]];
+            tag->kind = kind_of(tag->name, tag->name_length);
+        }
+    }
+    for (;;) {
+        while (at < end && (is_space[*at] || *at == '/'))
+            at++;
+        if (at >= end) {
+            page->at = end;
+            return FINE;
+        }
+        if (*at == '>') {
+            tag->closes_itself = at[-1] == '/';
+            break;
+        }
+        struct slice key = {at, at + 1};    /* a name may begin with `=` */
+        while (key.end < end && !ends_name[*key.end] && *key.end != '=')
+            key.end++;
+        at = key.end;
+        while (at < end && is_space[*at])
+            at++;
+        struct slice value = {at, at};
+        if (at < end && *at == '=') {
+            at++;
+            while (at < end && is_space[*at])
+                at++;
+            if (at >= end) {
+                page->at = end;
+                return FINE;
+            }
+            if (*at == '"' || *at == '\'') {
+                byte quote = *at++;
+                const byte *close = memchr(at, quote, (size_t)(end - at));
+                if (!close) {
+                    page->at = end;
+                    return FINE;
+                }
+                value.at = at;
+                value.end = close;
+                at = close + 1;
+                if (at < end && *at == '>' && !tag->is_end) {
+                    /* So that a slash before it, inside the quotes, is not taken for the end. */
+                    TRY(note_attribute(tag, key, value));
+                    break;
+                }
+            } else {
+                value.at = at;
+                while (at < end && !is_space[*at] && *at != '>')
+                    at++;
+                value.end = at;
+                if (at < end && *at == '>') {
+                    if (!tag->is_end)
+                        TRY(note_attribute(tag, key, value));
+                    break;
+                }
+            }
+        }
+        if (!tag->is_end)
+            TRY(note_attribute(tag, key, value));
+    }
+    if (at >= end) {
+        page->at = end;
+        return FINE;
+    }
+    tag->whole.at = page->at;
+    tag->whole.end = page->at = at + 1;
+    return FINE;
+}
+
+static enum verdict end_piece(struct page *page)
+{
+    if (!page->piece.length)
+        return FINE;
+    PyObject *piece = PyBytes_FromStringAndSize(
+        (const char *)page->piece.bytes, (Py_ssize_t)page->piece.length);
+    if (!piece)
+        return FAILED;
+    page->piece.length = 0;
+    int failed = PyList_Append(page->pieces, piece);
+    Py_DECREF(piece);
+    return failed ? FAILED : FINE;
+}
+
+/* Puts bytes into a piece of their own, or into the one that is open. */
+static enum verdict copy(struct page *page, struct slice bytes)
+{
+    if (!append(&page->piece, bytes.at, (size_t)length_of(bytes)))
+        return FAILED;
+    return page->parents ? FINE : end_piece(page);
+}
+
+/* Copies a tag and ends its element, so that it has nothing to do with what comes after it. */
+static enum verdict copy_element(struct page *page, const struct tag *tag)
+{
+    if (!tag->name_length)
+        return GIVEN_UP;
+    int done = append(&page->piece, tag->whole.at, (size_t)length_of(tag->whole)) &&
+               append(&page->piece, (const byte *)"</", 2) &&
+               append(&page->piece, tag->whole.at + 1, (size_t)tag->name_length);
+    static const byte END[] = {'>'};
+    return done ? copy(page, (struct slice){END, END + 1}) : FAILED;
+}
+
+/* ------------------------------------------------------------------ elements */
+
+static enum verdict add_reference(struct page *page, struct slice href)
+{
+    if (memchr(href.at, '&', (size_t)length_of(href)) ||
+        memchr(href.at, '\r', (size_t)length_of(href))) {
+        TRY(resolve(page, href, 1));
+        href.at = page->scratch.bytes;
+        href.end = href.at + page->scratch.length;
+    } else {
+        /* As written it stays where it is, so it can be recognised. */
+        const byte *mark = memchr(href.at, '#', (size_t)length_of(href));
+        if (mark)
+            href.end = mark;
+        struct slice *slot =
+            &page->seen[hash_of(href.at, length_of(href)) % SEEN_SLOTS];
+        if (slot->at && length_of(*slot) == length_of(href) &&
+            !memcmp(slot->at, href.at, (size_t)length_of(href)))
+            return FINE;
+        *slot = href;
+    }
+    const byte *mark = memchr(href.at, '#', (size_t)length_of(href));
+    if (mark)
+        href.end = mark;
+    if (href.at == href.end)
+        return FINE;
+    PyObject *reference = PyUnicode_DecodeUTF8((const char *)href.at, length_of(href), NULL);
+    if (!reference)
+        return FAILED;
+    int failed = PyDict_SetItem(page->references, reference, Py_False);
+    Py_DECREF(reference);
+    return failed ? FAILED : FINE;
+}
+
+static enum verdict anchor(struct page *page, const struct tag *tag)
+{
+    if (tag->has_rel) {
+        if (memchr(tag->rel.at, '&', (size_t)length_of(tag->rel)))
+            return GIVEN_UP;
+        const byte *refused = find_word(tag->rel, "nofollow");
+        if (refused) {
+            int begins = refused == tag->rel.at || is_space[refused[-1]];
+            int ends = refused + 8 == tag->rel.end || is_space[refused[8]];
+            return begins && ends && length_of(tag->rel) < 1000 ? copy_element(page, tag) : GIVEN_UP;
+        }
+    }
+    if (tag->carries)
+        TRY(copy_element(page, tag));
+    return tag->has_href ? add_reference(page, tag->href) : FINE;
+}
+
+/* Finds the label in `text/html; charset=utf-8`. */
+static int label_in(struct slice content, struct slice *label)
+{
+    const byte *at = find_word(content, "charset");
+    if (!at)
+        return 0;
+    at += 7;
+    while (at < content.end && is_space[*at])
+        at++;
+    if (at >= content.end || *at != '=')
+        return 0;
+    at++;
+    while (at < content.end && is_space[*at])
+        at++;
+    label->at = at;
+    while (at < content.end && (is_alphanumeric(*at) || *at == '-' || *at == '_'))
+        at++;
+    label->end = at;
+    return at > label->at && (at == content.end || *at == ';' || is_space[*at]);
+}
+
+/* Takes the encoding that a page declares, if it does so in the first and only way. */
+static enum verdict declared(struct page *page, const struct tag *tag)
+{
+    struct slice label = {NULL, NULL};
+    if (tag->has_label)
+        label = tag->label;
+    if (tag->has_label ? find_word(tag->content, "charset") != NULL
+                       : !(is_word(tag->pragma, "content-type") && label_in(tag->content, &label)))
+        return GIVEN_UP;
+    for (const byte *at = label.at; at < label.end; at++)
+        if (!is_alphanumeric(*at) && *at != '-' && *at != '_')
+            return GIVEN_UP;
+    /* An earlier mention, in a comment or a script, might count for who looks there first. */
+    struct slice before = {page->start, tag->whole.at};
+    if (label.at == label.end || tag->whole.end - page->start > PRESCANNED ||
+        find_word(before, "charset"))
+        return GIVEN_UP;
+    page->label = label;
+    return FINE;
+}
+
+static enum verdict meta(struct page *page, const struct tag *tag)
+{
+    int has_reference = memchr(tag->whole.at, '&', (size_t)length_of(tag->whole)) != NULL;
+    /* Whether a refresh is inside noscript matters, and that is not copied. */
+    if (find_word(tag->whole, "refresh") || (has_reference && tag->pragma.at))
+        return GIVEN_UP;
+    if (page->wants_label && !page->label.at && find_word(tag->whole, "charset"))
+        TRY(declared(page, tag));
+    int matters = has_reference || tag->carries || find_word(tag->whole, "robots") ||
+                  find_word(tag->whole, "gossamer") || find_word(tag->whole, "description");
+    return matters ? copy_element(page, tag) : FINE;
+}
+
+/* Finds the end tag that ends the content of a script, a style, a title and the like. */
+static struct slice content_of(struct page *page, const struct tag *tag)
+{
+    struct slice content = {page->at, page->end};
+    const byte *at = page->at;
+    while ((at = memchr(at, '<', (size_t)(page->end - at))) != NULL) {
+        if (page->end - at < tag->name_length + 3)
+            break;
+        Py_ssize_t same = 0;
+        if (at[1] == '/')
+            while (same < tag->name_length && lowered[at[2 + same]] == tag->name[same])
+                same++;
+        if (at[1] == '/' && same == tag->name_length && ends_name[at[2 + same]]) {
+            content.end = at;
+            break;
+        }
+        at++;
+    }
+    page->at = content.end;
+    return content;
+}
+
+/* Reads a script, a style, or text without markup, with its end tag. */
+static enum verdict raw_content(struct page *page, const struct tag *tag)
+{
+    struct slice content = content_of(page, tag);
+    struct tag closing;
+    if (page->at < page->end)
+        TRY(read_tag(page, &closing));
+    if (tag->kind == SCRIPT) {
+        const byte *comment = find_word(content, "<!--");
+        if (comment && find_word((struct slice){comment, content.end}, "<script"))
+            return GIVEN_UP;
+        return tag->carries ? copy_element(page, tag) : FINE;
+    }
+    if (tag->kind == STYLE) {
+        if (!find_word(content, "url(") && !find_word(content, "@import") &&
+            !memchr(content.at, '\\', (size_t)length_of(content)))
+            return FINE;
+        return copy(page, (struct slice){tag->whole.at, page->at});
+    }
+    if (tag->carries)
+        TRY(copy_element(page, tag));
+    return add_text(page, content, 0);
+}
+
+/* Reads a title or a text area, in which references count and tags do not. */
+static enum verdict replaceable_content(struct page *page, const struct tag *tag)
+{
+    struct slice content = content_of(page, tag);
+    struct tag closing;
+    if (page->at < page->end)
+        TRY(read_tag(page, &closing));
+    if (tag->kind == TEXTAREA) {
+        if (content.at < content.end && *content.at == '&')
+            return GIVEN_UP;    /* it might be a line end */
+        content.at += content.at < content.end && *content.at == '\r';
+        content.at += content.at < content.end && *content.at == '\n';
+    } else if (!page->title) {
+        TRY(resolve(page, content, 0));
+        page->title = PyUnicode_DecodeUTF8(
+            (const char *)page->scratch.bytes, (Py_ssize_t)page->scratch.length, NULL);
+        if (!page->title)
+            return FAILED;
+    }
+    return tag->carries ? GIVEN_UP : add_text(page, content, 1);
+}
+
+/* Reads a drawing up to its end; it is copied whole if anything in it may carry a URL. */
+static enum verdict drawing(struct page *page, const struct tag *outer)
+{
+    int carries = outer->carries, in_label = 0;
+    const byte *start = outer->whole.at;
+    if (!outer->closes_itself) {
+        for (;;) {
+            TRY(read_text(page));
+            if (page->end - page->at < 2 || page->at[1] == '!' || page->at[1] == '?')
+                return GIVEN_UP;
+            byte first = lowered[page->at[1] == '/' && page->end - page->at > 2 ? page->at[2] : page->at[1]];
+            if (first < 'a' || first > 'z')
+                return GIVEN_UP;
+            struct tag tag;
+            TRY(read_tag(page, &tag));
+            if (!tag.whole.at)
+                return GIVEN_UP;
+            /* In a title is HTML again; mostly only text. */
+            if (in_label || tag.kind == TITLE) {
+                if (tag.kind != TITLE || tag.is_end != in_label || tag.closes_itself)
+                    return GIVEN_UP;
+                in_label = !in_label;
+                continue;
+            }
+            if (tag.is_end && tag.kind == SVG)
+                break;
+            if (tag.kind != DRAWING)
+                return GIVEN_UP;
+            carries |= tag.carries;
+        }
+    }
+    return carries ? copy(page, (struct slice){start, page->at}) : FINE;
+}
+
+static enum verdict start_of_root(struct page *page, const struct tag *tag)
+{
+    int *met = tag->kind == HTML ? &page->has_html : tag->kind == HEAD ? &page->has_head : &page->in_body;
+    if (*met || page->table_count || page->in_select)
+        return GIVEN_UP;
+    /* Where they are expected they make their elements; elsewhere they add to those that are. */
+    if (tag->kind != BODY && (page->began || page->in_body))
+        return GIVEN_UP;
+    if (tag->kind == HTML && page->has_head)
+        return GIVEN_UP;
+    *met = 1;
+    if (tag->kind != HTML)
+        page->began = 1;
+    return tag->carries ? copy(page, tag->whole) : FINE;
+}
+
+/* Keeps track of where in a table we are; what stands between its cells goes elsewhere. */
+static enum verdict start_in_table(struct page *page, const struct tag *tag)
+{
+    byte *place = &page->tables[page->table_count - 1];
+    switch (tag->kind) {
+    case TABLE:
+        if (*place == TABLE || page->table_count == MAX_TABLES)
+            return GIVEN_UP;
+        page->tables[page->table_count++] = TABLE;
+        return FINE;
+    case CELL:
+        *place = tag->name[1];  /* d or h */
+        return FINE;
+    case CAPTION:
+        *place = CAPTION;
+        return FINE;
+    case TABLE_PART:
+        *place = TABLE;
+        return FINE;
+    case SCRIPT:
+    case STYLE:
+        return FINE;
+    case FORM:
+    case INPUT:
+        return *place == TABLE && tag->carries ? GIVEN_UP : FINE;
+    default:
+        return *place == TABLE ? GIVEN_UP : FINE;
+    }
+}
+
+static enum verdict end_in_table(struct page *page, const struct tag *tag)
+{
+    byte *place = &page->tables[page->table_count - 1];
+    switch (tag->kind) {
+    case TABLE:
+        page->table_count--;
+        return FINE;
+    case CELL:
+        if (*place != tag->name[1])
+            return GIVEN_UP;
+        *place = TABLE;
+        return FINE;
+    case CAPTION:
+        if (*place != CAPTION)
+            return GIVEN_UP;
+        *place = TABLE;
+        return FINE;
+    case TABLE_PART:
+        if (*place == TABLE)
+            return FINE;
+        if (*place == CAPTION || strcmp((const char *)tag->name, "tr"))
+            return GIVEN_UP;
+        *place = TABLE;
+        return FINE;
+    case FORM:
+        return FINE;
+    default:
+        return *place == TABLE ? GIVEN_UP : FINE;
+    }
+}
+
+static enum verdict start_tag(struct page *page, const struct tag *tag)
+{
+    if (tag->kind == HTML || tag->kind == HEAD || tag->kind == BODY)
+        return start_of_root(page, tag);
+    page->began = 1;
+    if (page->in_select && tag->kind != OPTION && tag->kind != SCRIPT)
+        return GIVEN_UP;
+    if (page->table_count)
+        TRY(start_in_table(page, tag));
+    switch (tag->kind) {
+    case ANCHOR:
+        return anchor(page, tag);
+    case META:
+        return meta(page, tag);
+    case SCRIPT:
+    case STYLE:
+    case RAW:
+        return raw_content(page, tag);
+    case TITLE:
+    case TEXTAREA:
+        return replaceable_content(page, tag);
+    case SVG:
+        return drawing(page, tag);
+    case PARENT:
+        page->parents++;
+        return copy(page, tag->whole);
+    case UNUSUAL:
+        return GIVEN_UP;
+    case TABLE:
+        if (!page->table_count)
+            page->tables[page->table_count++] = TABLE;
+        return tag->carries ? GIVEN_UP : FINE;
+    case CELL:
+    case CAPTION:
+    case TABLE_PART:
+        return tag->carries ? GIVEN_UP : FINE;
+    case SELECT:
+        page->in_select = 1;
+        return tag->carries ? GIVEN_UP : FINE;
+    case OPTION:
+        return tag->carries ? GIVEN_UP : FINE;
+    case PREFORMATTED:
+        if (page->at < page->end && *page->at == '&')
+            return GIVEN_UP;    /* it might be a line end */
+        if (page->at < page->end && *page->at == '\r')
+            page->at++;
+        if (page->at < page->end && *page->at == '\n')
+            page->at++;
+        return tag->carries ? copy_element(page, tag) : FINE;
+    default:
+        return tag->carries ? copy_element(page, tag) : FINE;
+    }
+}
+
+static enum verdict end_tag(struct page *page, const struct tag *tag)
+{
+    if (!page->began)
+        return GIVEN_UP;
+    if (page->in_select) {
+        if (tag->kind == SELECT)
+            page->in_select = 0;
+        else if (tag->kind != OPTION)
+            return GIVEN_UP;
+        return FINE;
+    }
+    if (page->table_count)
+        TRY(end_in_table(page, tag));
+    if (tag->kind != PARENT || !page->parents)
+        return FINE;
+    page->parents--;
+    return copy(page, tag->whole);
+}
+
+/* ------------------------------------------------------------------ the page as a whole */
+
+static const byte *after(const byte *at, const byte *end, byte mark)
+{
+    const byte *found = memchr(at, mark, (size_t)(end - at));
+    return found ? found + 1 : end;
+}
+
+/* Passes over a comment, after its `<!--`. */
+static const byte *after_comment(const byte *at, const byte *end)
+{
+    if (at < end && *at == '>')
+        return at + 1;
+    if (end - at >= 2 && at[0] == '-' && at[1] == '>')
+        return at + 2;
+    while (at < end && (at = memchr(at, '-', (size_t)(end - at))) != NULL) {
+        if (end - at >= 3 && at[1] == '-' && at[2] == '>')
+            return at + 3;
+        if (end - at >= 4 && at[1] == '-' && at[2] == '!' && at[3] == '>')
+            return at + 4;
+        at++;
+    }
+    return end;
+}
+
+static enum verdict read_page(struct page *page)
+{
+    while (page->at < page->end) {
+        TRY(read_text(page));
+        if (page->at >= page->end)
+            break;
+        /* Here is a `<`, and something after it that makes it markup. */
+        const byte *at = page->at;
+        byte next = at[1];
+        if (next == '!' && page->end - at >= 4 && at[2] == '-' && at[3] == '-') {
+            page->at = after_comment(at + 4, page->end);
+        } else if (next == '!' || next == '?') {
+            page->at = after(at + 2, page->end, '>');
+        } else if (next == '/') {
+            byte first = page->end - at > 2 ? lowered[at[2]] : 0;
+            if (!first)
+                return GIVEN_UP;
+            if (first < 'a' || first > 'z') {
+                page->at = after(at + 2, page->end, '>');
+                continue;
+            }
+            struct tag tag;
+            TRY(read_tag(page, &tag));
+            if (tag.whole.at)
+                TRY(end_tag(page, &tag));
+        } else {
+            struct tag tag;
+            TRY(read_tag(page, &tag));
+            if (tag.whole.at)
+                TRY(start_tag(page, &tag));
+        }
+    }
+    TRY(end_piece(page));
+    struct slice prescanned = {page->start, page->end};
+    if (length_of(prescanned) > PRESCANNED)
+        prescanned.end = page->start + PRESCANNED;
+    if (page->wants_label && !page->label.at && find_word(prescanned, "charset"))
+        return GIVEN_UP;
+    return FINE;
+}
+
+/* Whether bytes are UTF-8 as the standard has it, without NUL; tells whether they are ASCII. */
+static int is_sound(const byte *at, const byte *end, int *is_ascii)
+{
+    *is_ascii = 1;
+    while (at < end) {
+        uint64_t eight;
+        while (end - at >= 8) {
+            memcpy(&eight, at, 8);
+            /* A byte over 0x7F, or one that is zero. */
+            if ((eight | (eight - 0x0101010101010101ULL)) & 0x8080808080808080ULL)
+                break;
+            at += 8;
+        }
+        if (at >= end)
+            break;
+        byte first = *at;
+        if (!first)
+            return 0;
+        if (first < 0x80) {
+            at++;
+            continue;
+        }
+        *is_ascii = 0;
+        int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+        if (first < 0xC2 || first > 0xF4 || end - at <= more)
+            return 0;
+        byte second = at[1];
+        byte least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+        byte most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+        if (second < least || second > most)
+            return 0;
+        for (int number = 2; number <= more; number++)
+            if ((at[number] & 0xC0) != 0x80)
+                return 0;
+        at += more + 1;
+    }
+    return 1;
+}
+
+static PyObject *result_of(struct page *page, int is_ascii)
+{
+    PyObject *label = page->label.at ? PyUnicode_DecodeUTF8(
+                                           (const char *)page->label.at, length_of(page->label), NULL)
+                                     : PyUnicode_DecodeUTF8("", 0, NULL);
+    if (!label)
+        return NULL;
+    return Py_BuildValue(
+        "(NNOOOy#)", label, PyBool_FromLong(is_ascii), page->title ? page->title : Py_None,
+        page->references, page->pieces, page->text.bytes ? (const char *)page->text.bytes : "",
+        (Py_ssize_t)page->text.length);
+}
+
+static PyObject *skim(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *body, *entities;
+    Py_ssize_t text_length;
+    int wants_label;
+    if (!PyArg_ParseTuple(
+            arguments, "SO!np", &body, &PyDict_Type, &entities, &text_length, &wants_label))
+        return NULL;
+    char *bytes;
+    Py_ssize_t length;
+    if (PyBytes_AsStringAndSize(body, &bytes, &length) < 0)
+        return NULL;
+    const byte *start = (const byte *)bytes;
+    int is_ascii;
+    if (!is_sound(start, start + length, &is_ascii))
+        Py_RETURN_NONE;
+    if (length >= 3 && start[0] == 0xEF && start[1] == 0xBB && start[2] == 0xBF)
+        Py_RETURN_NONE;
+    struct page *page = calloc(1, sizeof *page);
+    if (!page)
+        return PyErr_NoMemory();
+    page->start = page->at = start;
+    page->end = start + length;
+    page->entities = entities;
+    page->wants_label = wants_label;
+    page->text_left = text_length;
+    page->references = PyDict_New();
+    page->pieces = PyList_New(0);
+    enum verdict verdict = page->references && page->pieces ? read_page(page) : FAILED;
+    PyObject *result = NULL;
+    if (verdict == FINE)
+        result = result_of(page, is_ascii);
+    else if (verdict == GIVEN_UP)
+        result = Py_NewRef(Py_None);
+    else if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    Py_XDECREF(page->references);
+    Py_XDECREF(page->pieces);
+    Py_XDECREF(page->title);
+    free(page->piece.bytes);
+    free(page->text.bytes);
+    free(page->scratch.bytes);
+    free(page);
+    return result;
+}
+
+static PyMethodDef METHODS[] = {
+    {"skim", skim, METH_VARARGS,
+     "skim(body, entities, text_length, wants_label) -> (label, is_ascii, title, references, pieces, text), "
+     "or None if the page needs its tree."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, "_skim", "Skims an ordinary HTML page.", 0, METHODS, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__skim(void)
+{
+    fill_tables();
+    PyObject *module = PyModule_Create(&MODULE);
+    if (!module)
+        return NULL;
+    PyObject *carriers = PyTuple_New(sizeof CARRIERS / sizeof *CARRIERS);
+    for (size_t number = 0; carriers && number < sizeof CARRIERS / sizeof *CARRIERS; number++)
+        PyTuple_SetItem(carriers, (Py_ssize_t)number, PyUnicode_FromString(CARRIERS[number]));
+    if (!carriers || PyModule_AddObjectRef(module, "CARRIERS", carriers) < 0) {
+        Py_XDECREF(carriers);
+        Py_DECREF(module);
+        return NULL;
+    }
+    Py_DECREF(carriers);
+    return module;
+}

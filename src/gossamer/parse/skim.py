@@ -1,0 +1,84 @@
+"""Ordinary pages, read without building their tree: by a compiled reader (skim.c), where there is one.
+
+It reads most pages and gives up on the others; what it reads is what the tree would have said. Where
+no compiler was at hand when gossamer was installed, every page gets its tree.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from html.entities import html5
+from typing import Final, NamedTuple
+
+from turbohtml import parse
+
+from gossamer.parse.similarity import MAX_TEXT
+
+_UTF_8: Final = "UTF-8"
+# What a page in ASCII without any label is taken for.
+_UNLABELLED: Final = "windows-1252"
+# All others of the Encoding standard read ASCII as ASCII.
+_NOT_ASCII: Final = frozenset(
+    ("UTF-16BE", "UTF-16LE", "ISO-2022-JP", "replacement", "x-user-defined")
+)
+
+
+_Skim = Callable[
+    [bytes, dict[str, str], int, bool],
+    tuple[str, bool, str | None, dict[str, bool], list[bytes], bytes] | None,
+]
+
+
+def _compiled() -> _Skim | None:
+    try:
+        from gossamer.parse._skim import skim as compiled  # noqa: PLC0415 - it may not be there
+    except ImportError:
+        return None
+    return compiled
+
+
+_skim: Final = _compiled()
+
+
+class Skimmed(NamedTuple):
+    """What a page says, as far as it was read; the pieces are for the parser."""
+
+    charset: str
+    title: str
+    references: dict[str, bool]
+    """Distinct references of plain links, without fragments."""
+    pieces: list[bytes]
+    """All other tags that may matter, in UTF-8; what belongs together is in one piece."""
+    text: bytes
+    """Prepared for the fingerprint."""
+
+
+def is_compiled() -> bool:
+    """Whether the compiled reader is there."""
+    return _skim is not None
+
+
+def skim(body: bytes, charset: str, *, with_text: bool) -> Skimmed | None:
+    """Read a page; None if it needs its tree. `charset` is the label of the HTTP header."""
+    if _skim is None:
+        return None
+    encoding = _encoding_of(charset)
+    found = _skim(body, html5, MAX_TEXT if with_text else 0, not encoding)
+    if found is None:
+        return None
+    label, is_ascii, title, references, pieces, text = found
+    if not encoding:
+        encoding = _encoding_of(label) if label else _UNLABELLED
+    if encoding != _UTF_8 and (not is_ascii or not encoding or encoding in _NOT_ASCII):
+        return None
+    return Skimmed(encoding, title or "", references, pieces, text)
+
+
+@lru_cache(maxsize=256)
+def _encoding_of(label: str) -> str:
+    """Return the encoding that a label means; "" if none, or if there is no label."""
+    if not label:
+        return ""
+    try:
+        return parse(b"", positions=False, encoding=label).encoding or ""
+    except LookupError:
+        return ""
