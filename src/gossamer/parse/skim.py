@@ -1,7 +1,7 @@
-"""Ordinary pages, read without building their tree: by a compiled reader (skim.c), where there is one.
+"""Ordinary pages, read without building their tree: by a compiled reader (skim.c), if it is there.
 
-It reads most pages and gives up on the others; what it reads is what the tree would have said. Where
-no compiler was at hand when gossamer was installed, every page gets its tree.
+It reads most pages and gives up on the others; what it reads is what the tree would have said.
+Where no compiler was at hand when gossamer was installed, every page gets its tree.
 """
 
 from collections.abc import Callable
