@@ -19,7 +19,7 @@ TEST_FOLDERS := /usr/share/doc/python3.11/html /usr/share/doc/postgresql-doc-15/
 
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
-COMPILED := setup.py src/gossamer/parse/skim.c
+COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/simhash.h
 LOCK_VENV := build/lock-venv
 COMPILE := $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --upgrade \

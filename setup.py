@@ -7,6 +7,7 @@ setup(
         Extension(
             "gossamer.parse._skim",
             ["src/gossamer/parse/skim.c"],
+            depends=["src/gossamer/parse/simhash.h"],
             extra_compile_args=["-O2"],
             py_limited_api=True,
             optional=True,

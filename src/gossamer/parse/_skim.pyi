@@ -1,5 +1,12 @@
 CARRIERS: tuple[str, ...]
 
 def skim(
-    body: bytes, entities: dict[str, str], text_length: int, wants_label: bool, /
-) -> tuple[str, bool, str | None, dict[str, bool], list[bytes], bytes] | None: ...
+    body: bytes,
+    entities: dict[str, str],
+    wants_label: bool,
+    text_length: int,
+    rows: bytes | None,
+    /,
+) -> (
+    tuple[str | None, bool, str | None, dict[str, bool], list[bytes], int | bytes | None] | None
+): ...

@@ -29,7 +29,7 @@ from gossamer.parse.flood import cut_flood
 from gossamer.parse.pieces import METAS, ROBOTS_NAMES, Told, told_by
 from gossamer.parse.places import read_places, refused_in, text_of
 from gossamer.parse.references import Joiner, References
-from gossamer.parse.similarity import fingerprint, fingerprint_of_prepared
+from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
 
 MAX_TITLE: Final = 512
@@ -58,7 +58,7 @@ def understand_html(
     if note:
         notes.append(note)
     try:
-        skimmed = skim(body, charset, with_text=settings.near_duplicates)
+        skimmed = skim(body, charset, with_fingerprint=settings.near_duplicates)
         if skimmed is None:
             return _Reader(_tree(body, charset), url, settings, joiner, notes).page(refresh_header)
         told = None if refresh_header else told_by(skimmed.pieces)
@@ -251,7 +251,7 @@ class _RestReader(_Reader):
 
     def _fingerprint(self, unseen: list[Element]) -> int | None:
         del unseen
-        return fingerprint_of_prepared(self._skimmed.text)
+        return self._skimmed.simhash
 
 
 def _page_told(
@@ -281,7 +281,7 @@ def _page_told(
         description=None if description is None else _trimmed(description, MAX_DESCRIPTION),
         robots=robots_in_meta(told.robots),
         refresh=None,
-        simhash=fingerprint_of_prepared(skimmed.text) if settings.near_duplicates else None,
+        simhash=skimmed.simhash,
     )
 
 

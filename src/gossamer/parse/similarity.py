@@ -28,7 +28,7 @@ _LANES: Final = 64
 _LANE_BITS: Final = 16
 _LANE_BYTES: Final = _LANES * _LANE_BITS // 8
 _LANES_OF_A_ROW: Final = 4
-_ROWS: Final = 256
+_ROW_COUNT: Final = 256
 _MAX_CLAUSES: Final = 32_000  # a lane must be able to count them twice
 _FEW_CLAUSES: Final = 128
 _LENGTH_BITS_OF_SAMPLE: Final = 3
@@ -85,9 +85,9 @@ def distance(one: int, other: int) -> int:
 def _make_rows() -> tuple[int, ...]:
     """Return the rows: minus is 0, nothing 1, plus 2. Stored fingerprints depend on them."""
     rows: list[int] = []
-    noise = shake_128(b"gossamer simhash 1").digest(_ROWS * _LANES)
+    noise = shake_128(b"gossamer simhash 1").digest(_ROW_COUNT * _LANES)
     # Each round deals all lanes out to its rows, so that no lane has more to say than another.
-    for start in range(0, _ROWS // 2 * _LANES_OF_A_ROW, _LANES):
+    for start in range(0, _ROW_COUNT // 2 * _LANES_OF_A_ROW, _LANES):
         order, signs = noise[2 * start :][:_LANES], noise[2 * start + _LANES :][:_LANES]
         lanes = sorted(range(_LANES), key=order.__getitem__)
         for first in range(0, _LANES, _LANES_OF_A_ROW):
@@ -98,3 +98,5 @@ def _make_rows() -> tuple[int, ...]:
 
 
 _TABLE: Final = _make_rows()
+ROWS: Final = b"".join(row.to_bytes(_LANE_BYTES, "little")[::2] for row in _TABLE)
+"""The rows lane by lane, for the compiled reader: 0 is minus, 1 nothing, 2 plus."""

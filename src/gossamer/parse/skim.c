@@ -27,6 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simhash.h"
+
 typedef unsigned char byte;
 
 enum { MAX_TABLES = 64, LONGEST_NAME = 15, LONGEST_ENTITY = 32, SEEN_SLOTS = 1024 };
@@ -1210,28 +1212,51 @@ static int is_sound(const byte *at, const byte *end, int *is_ascii)
     return 1;
 }
 
-static PyObject *result_of(struct page *page, int is_ascii)
+/* The fingerprint: a number, None, or the prepared text for the library. */
+static PyObject *fingerprint_of(struct page *page, const byte *rows)
 {
-    PyObject *label = page->label.at ? PyUnicode_DecodeUTF8(
-                                           (const char *)page->label.at, length_of(page->label), NULL)
-                                     : PyUnicode_DecodeUTF8("", 0, NULL);
-    if (!label)
+    uint64_t fingerprint;
+    if (!rows)
+        Py_RETURN_NONE;
+    switch (simhash(page->text.bytes, page->text.length, rows, &fingerprint)) {
+    case NO_FINGERPRINT:
+        Py_RETURN_NONE;
+    case FINGERPRINT:
+        return PyLong_FromUnsignedLongLong(fingerprint);
+    case LEFT_TO_LIBRARY:
+        return PyBytes_FromStringAndSize(
+            (const char *)page->text.bytes, (Py_ssize_t)page->text.length);
+    default:
+        return PyErr_NoMemory();
+    }
+}
+
+static PyObject *result_of(struct page *page, int is_ascii, const byte *rows)
+{
+    PyObject *fingerprint = fingerprint_of(page, rows);
+    if (!fingerprint)
         return NULL;
     return Py_BuildValue(
-        "(NNOOOy#)", label, PyBool_FromLong(is_ascii), page->title ? page->title : Py_None,
-        page->references, page->pieces, page->text.bytes ? (const char *)page->text.bytes : "",
-        (Py_ssize_t)page->text.length);
+        "(s#NOOON)", (const char *)page->label.at, length_of(page->label),
+        PyBool_FromLong(is_ascii), page->title ? page->title : Py_None, page->references,
+        page->pieces, fingerprint);
 }
 
 static PyObject *skim(PyObject *module, PyObject *arguments)
 {
     (void)module;
     PyObject *body, *entities;
-    Py_ssize_t text_length;
+    const char *rows;
+    Py_ssize_t text_length, rows_length;
     int wants_label;
     if (!PyArg_ParseTuple(
-            arguments, "SO!np", &body, &PyDict_Type, &entities, &text_length, &wants_label))
+            arguments, "SO!pnz#", &body, &PyDict_Type, &entities, &wants_label, &text_length, &rows,
+            &rows_length))
         return NULL;
+    if (rows && rows_length != ROWS * LANES) {
+        PyErr_SetString(PyExc_ValueError, "a fingerprint takes 256 rows of 64 bytes");
+        return NULL;
+    }
     char *bytes;
     Py_ssize_t length;
     if (PyBytes_AsStringAndSize(body, &bytes, &length) < 0)
@@ -1249,13 +1274,13 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     page->end = start + length;
     page->entities = entities;
     page->wants_label = wants_label;
-    page->text_left = text_length;
+    page->text_left = rows ? text_length : 0;
     page->references = PyDict_New();
     page->pieces = PyList_New(0);
     enum verdict verdict = page->references && page->pieces ? read_page(page) : FAILED;
     PyObject *result = NULL;
     if (verdict == FINE)
-        result = result_of(page, is_ascii);
+        result = result_of(page, is_ascii, (const byte *)rows);
     else if (verdict == GIVEN_UP)
         result = Py_NewRef(Py_None);
     else if (!PyErr_Occurred())
@@ -1272,8 +1297,8 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
 
 static PyMethodDef METHODS[] = {
     {"skim", skim, METH_VARARGS,
-     "skim(body, entities, text_length, wants_label) -> (label, is_ascii, title, references, pieces, text), "
-     "or None if the page needs its tree."},
+     "skim(body, entities, wants_label, text_length, rows) -> (label, is_ascii, title, references, "
+     "pieces, fingerprint), or None if the page needs its tree."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from turbohtml import parse
 
-from gossamer.parse.similarity import MAX_TEXT
+from gossamer.parse.similarity import MAX_TEXT, ROWS, fingerprint_of_prepared
 
 _UTF_8: Final = "UTF-8"
 # What a page in ASCII without any label is taken for.
@@ -23,8 +23,8 @@ _NOT_ASCII: Final = frozenset(
 
 
 _Skim = Callable[
-    [bytes, dict[str, str], int, bool],
-    tuple[str, bool, str | None, dict[str, bool], list[bytes], bytes] | None,
+    [bytes, dict[str, str], bool, int, bytes | None],
+    tuple[str | None, bool, str | None, dict[str, bool], list[bytes], int | bytes | None] | None,
 ]
 
 
@@ -48,8 +48,7 @@ class Skimmed(NamedTuple):
     """Distinct references of plain links, without fragments."""
     pieces: list[bytes]
     """All other tags that may matter, in UTF-8; what belongs together is in one piece."""
-    text: bytes
-    """Prepared for the fingerprint."""
+    simhash: int | None
 
 
 def is_compiled() -> bool:
@@ -57,20 +56,23 @@ def is_compiled() -> bool:
     return _skim is not None
 
 
-def skim(body: bytes, charset: str, *, with_text: bool) -> Skimmed | None:
+def skim(body: bytes, charset: str, *, with_fingerprint: bool) -> Skimmed | None:
     """Read a page; None if it needs its tree. `charset` is the label of the HTTP header."""
     if _skim is None:
         return None
     encoding = _encoding_of(charset)
-    found = _skim(body, html5, MAX_TEXT if with_text else 0, not encoding)
+    found = _skim(body, html5, not encoding, MAX_TEXT, ROWS if with_fingerprint else None)
     if found is None:
         return None
-    label, is_ascii, title, references, pieces, text = found
+    label, is_ascii, title, references, pieces, simhash = found
     if not encoding:
         encoding = _encoding_of(label) if label else _UNLABELLED
     if encoding != _UTF_8 and (not is_ascii or not encoding or encoding in _NOT_ASCII):
         return None
-    return Skimmed(encoding, title or "", references, pieces, text)
+    if isinstance(simhash, bytes):
+        # A clause is longer than the compiled reader hashes.
+        simhash = fingerprint_of_prepared(simhash)
+    return Skimmed(encoding, title or "", references, pieces, simhash)
 
 
 @lru_cache(maxsize=256)

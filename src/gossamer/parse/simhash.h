@@ -1,0 +1,189 @@
+/* The fingerprint of a prepared text, as similarity.py defines it.
+ *
+ * A clause picks a row by the first byte of its hash (XXH3, 64 bits, no seed); the rows are added
+ * up. Only clauses of up to 240 bytes are hashed here, which are nearly all: longer ones take
+ * another algorithm, and a text that has them is left to the library.
+ */
+
+#ifndef GOSSAMER_SIMHASH_H
+#define GOSSAMER_SIMHASH_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LANES = 64, ROWS = 256, LONGEST_HASHED = 240 };
+/* See similarity.py. */
+enum { MIN_CLAUSES = 16, MAX_CLAUSES = 32000, FEW_CLAUSES = 128, LENGTH_BITS_OF_SAMPLE = 3 };
+
+static const uint64_t PRIME_1 = 0x9E3779B185EBCA87ULL, PRIME_2 = 0xC2B2AE3D27D4EB4FULL,
+                      PRIME_3 = 0x165667B19E3779F9ULL, PRIME_MX1 = 0x165667919E3779F9ULL,
+                      PRIME_MX2 = 0x9FB21C651E98DF25ULL;
+
+/* The default secret of XXH3. */
+static const uint8_t SECRET[192] = {
+    0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c,
+    0xde, 0xd4, 0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f,
+    0xcb, 0x79, 0xe6, 0x4e, 0xcc, 0xc0, 0xe5, 0x78, 0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21,
+    0xb8, 0x08, 0x46, 0x74, 0xf7, 0x43, 0x24, 0x8e, 0xe0, 0x35, 0x90, 0xe6, 0x81, 0x3a, 0x26, 0x4c,
+    0x3c, 0x28, 0x52, 0xbb, 0x91, 0xc3, 0x00, 0xcb, 0x88, 0xd0, 0x65, 0x8b, 0x1b, 0x53, 0x2e, 0xa3,
+    0x71, 0x64, 0x48, 0x97, 0xa2, 0x0d, 0xf9, 0x4e, 0x38, 0x19, 0xef, 0x46, 0xa9, 0xde, 0xac, 0xd8,
+    0xa8, 0xfa, 0x76, 0x3f, 0xe3, 0x9c, 0x34, 0x3f, 0xf9, 0xdc, 0xbb, 0xc7, 0xc7, 0x0b, 0x4f, 0x1d,
+    0x8a, 0x51, 0xe0, 0x4b, 0xcd, 0xb4, 0x59, 0x31, 0xc8, 0x9f, 0x7e, 0xc9, 0xd9, 0x78, 0x73, 0x64,
+    0xea, 0xc5, 0xac, 0x83, 0x34, 0xd3, 0xeb, 0xc3, 0xc5, 0x81, 0xa0, 0xff, 0xfa, 0x13, 0x63, 0xeb,
+    0x17, 0x0d, 0xdd, 0x51, 0xb7, 0xf0, 0xda, 0x49, 0xd3, 0x16, 0x55, 0x26, 0x29, 0xd4, 0x68, 0x9e,
+    0x2b, 0x16, 0xbe, 0x58, 0x7d, 0x47, 0xa1, 0xfc, 0x8f, 0xf8, 0xb8, 0xd1, 0x7a, 0xd0, 0x31, 0xce,
+    0x45, 0xcb, 0x3a, 0x8f, 0x95, 0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e,
+};
+
+static uint64_t little_64(const uint8_t *at)
+{
+    uint64_t value = 0;
+    for (int number = 7; number >= 0; number--)
+        value = value << 8 | at[number];
+    return value;
+}
+
+static uint32_t little_32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t swapped_64(uint64_t value)
+{
+    uint64_t swapped = 0;
+    for (int number = 0; number < 8; number++, value >>= 8)
+        swapped = swapped << 8 | (value & 0xFF);
+    return swapped;
+}
+
+/* Both halves of the product of two numbers, folded into one. */
+static uint64_t folded_product(uint64_t one, uint64_t other)
+{
+    uint64_t one_low = one & 0xFFFFFFFF, one_high = one >> 32;
+    uint64_t other_low = other & 0xFFFFFFFF, other_high = other >> 32;
+    uint64_t low = one_low * other_low;
+    uint64_t middle = one_high * other_low + (low >> 32);
+    uint64_t second = one_low * other_high + (middle & 0xFFFFFFFF);
+    uint64_t high = one_high * other_high + (middle >> 32) + (second >> 32);
+    return high ^ (second << 32 | (low & 0xFFFFFFFF));
+}
+
+static uint64_t avalanche(uint64_t hash)
+{
+    hash ^= hash >> 37;
+    hash *= PRIME_MX1;
+    return hash ^ hash >> 32;
+}
+
+static uint64_t mix_16(const uint8_t *at, const uint8_t *secret)
+{
+    return folded_product(
+        little_64(at) ^ little_64(secret), little_64(at + 8) ^ little_64(secret + 8));
+}
+
+static uint64_t hash_up_to_16(const uint8_t *at, size_t length)
+{
+    if (length > 8) {
+        uint64_t low = little_64(at) ^ little_64(SECRET + 24) ^ little_64(SECRET + 32);
+        uint64_t high =
+            little_64(at + length - 8) ^ little_64(SECRET + 40) ^ little_64(SECRET + 48);
+        return avalanche(length + swapped_64(low) + high + folded_product(low, high));
+    }
+    if (length >= 4) {
+        uint64_t both = little_32(at + length - 4) + ((uint64_t)little_32(at) << 32);
+        uint64_t hash = both ^ little_64(SECRET + 8) ^ little_64(SECRET + 16);
+        hash ^= (hash << 49 | hash >> 15) ^ (hash << 24 | hash >> 40);
+        hash *= PRIME_MX2;
+        hash ^= (hash >> 35) + length;
+        hash *= PRIME_MX2;
+        return hash ^ hash >> 28;
+    }
+    uint64_t hash = (uint64_t)at[0] << 16 | (uint64_t)at[length >> 1] << 24 | at[length - 1] |
+                    (uint64_t)length << 8;
+    hash ^= little_32(SECRET) ^ little_32(SECRET + 4);
+    hash ^= hash >> 33;
+    hash *= PRIME_2;
+    hash ^= hash >> 29;
+    hash *= PRIME_3;
+    return hash ^ hash >> 32;
+}
+
+/* XXH3 of 1 to 240 bytes. */
+static uint64_t xxh3(const uint8_t *at, size_t length)
+{
+    if (length <= 16)
+        return hash_up_to_16(at, length);
+    uint64_t sum = length * PRIME_1;
+    if (length <= 128) {
+        for (size_t number = (length - 1) / 32 + 1; number-- > 0;) {
+            sum += mix_16(at + 16 * number, SECRET + 32 * number);
+            sum += mix_16(at + length - 16 * (number + 1), SECRET + 32 * number + 16);
+        }
+        return avalanche(sum);
+    }
+    for (size_t number = 0; number < 8; number++)
+        sum += mix_16(at + 16 * number, SECRET + 16 * number);
+    sum = avalanche(sum);
+    for (size_t number = 8; number < length / 16; number++)
+        sum += mix_16(at + 16 * number, SECRET + 16 * (number - 8) + 3);
+    return avalanche(sum + mix_16(at + length - 16, SECRET + 136 - 17));
+}
+
+/* Where the clauses of a text are; as many as count. */
+struct clauses {
+    uint32_t start[MAX_CLAUSES], length[MAX_CLAUSES];
+    int count, sample;
+};
+
+static void cut(const uint8_t *text, size_t length, struct clauses *clauses)
+{
+    clauses->count = clauses->sample = 0;
+    size_t start = 0;
+    for (size_t at = 0; at <= length && clauses->count < MAX_CLAUSES; at++) {
+        if (at < length && (text[at] < '\n' || text[at] > '\r'))
+            continue;
+        if (at > start) {
+            clauses->start[clauses->count] = (uint32_t)start;
+            clauses->length[clauses->count++] = (uint32_t)(at - start);
+            clauses->sample += !((at - start) & LENGTH_BITS_OF_SAMPLE);
+        }
+        start = at + 1;
+    }
+}
+
+/* What the fingerprint is: a number, nothing, or for the library to find out. */
+enum fingerprint { NO_FINGERPRINT, FINGERPRINT, LEFT_TO_LIBRARY, NO_MEMORY };
+
+/* `rows` has LANES bytes for each row: 0 is minus, 1 nothing, 2 plus. */
+static enum fingerprint simhash(
+    const uint8_t *text, size_t length, const uint8_t *rows, uint64_t *fingerprint)
+{
+    struct clauses *clauses = malloc(sizeof *clauses);
+    if (!clauses)
+        return NO_MEMORY;
+    cut(text, length, clauses);
+    enum fingerprint result = clauses->count < MIN_CLAUSES ? NO_FINGERPRINT : FINGERPRINT;
+    int is_sample = clauses->count > FEW_CLAUSES && clauses->sample >= MIN_CLAUSES;
+    uint32_t sums[LANES] = {0}, added = 0;
+    for (int number = 0; result == FINGERPRINT && number < clauses->count; number++) {
+        uint32_t size = clauses->length[number];
+        if (is_sample && size & LENGTH_BITS_OF_SAMPLE)
+            continue;
+        if (size > LONGEST_HASHED) {
+            result = LEFT_TO_LIBRARY;
+            break;
+        }
+        const uint8_t *row = rows + LANES * (xxh3(text + clauses->start[number], size) >> 56);
+        for (int lane = 0; lane < LANES; lane++)
+            sums[lane] += row[lane];
+        added++;
+    }
+    free(clauses);
+    *fingerprint = 0;
+    for (int lane = 0; lane < LANES; lane++)
+        *fingerprint |= (uint64_t)(sums[lane] > added) << lane;
+    return result;
+}
+
+#endif
