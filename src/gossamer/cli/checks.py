@@ -48,6 +48,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         _python(sys.version_info[:3]),
         *dependencies(),
         libcurl(),
+        page_reader(),
         authorities(settings.spider),
         open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0], settings.crawl.concurrency),
         clock(time.time()),
@@ -94,6 +95,19 @@ def dependencies(package: str = "gossamer") -> Iterator[Check]:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", text)[:3])
+
+
+def page_reader() -> Check:
+    """Check the part that is compiled when gossamer is installed, if there is a compiler."""
+    from gossamer.parse.skim import is_compiled
+
+    if is_compiled():
+        return Check("page reader", OK, "compiled")
+    advice = (
+        "pages are read at a third of the speed; install a C compiler and the headers of Python "
+        "(on Debian: apt install gcc libc6-dev python3-dev), then install gossamer again"
+    )
+    return Check("page reader", WARNING, "not compiled", advice)
 
 
 def libcurl() -> Check:

@@ -38,9 +38,14 @@ static const uint8_t SECRET[192] = {
 
 static uint64_t little_64(const uint8_t *at)
 {
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+#else
     uint64_t value = 0;
     for (int number = 7; number >= 0; number--)
         value = value << 8 | at[number];
+#endif
     return value;
 }
 
@@ -130,26 +135,26 @@ static uint64_t xxh3(const uint8_t *at, size_t length)
     return avalanche(sum + mix_16(at + length - 16, SECRET + 136 - 17));
 }
 
-/* Where the clauses of a text are; as many as count. */
-struct clauses {
-    uint32_t start[MAX_CLAUSES], length[MAX_CLAUSES];
-    int count, sample;
+struct clause {
+    uint32_t start, length;
 };
 
-static void cut(const uint8_t *text, size_t length, struct clauses *clauses)
+/* Finds the clauses of a text, as many as count; returns how many, and how many the sample has. */
+static int cut(const uint8_t *text, size_t length, struct clause *clauses, int *sample)
 {
-    clauses->count = clauses->sample = 0;
+    int count = 0;
     size_t start = 0;
-    for (size_t at = 0; at <= length && clauses->count < MAX_CLAUSES; at++) {
+    *sample = 0;
+    for (size_t at = 0; at <= length && count < MAX_CLAUSES; at++) {
         if (at < length && (text[at] < '\n' || text[at] > '\r'))
             continue;
         if (at > start) {
-            clauses->start[clauses->count] = (uint32_t)start;
-            clauses->length[clauses->count++] = (uint32_t)(at - start);
-            clauses->sample += !((at - start) & LENGTH_BITS_OF_SAMPLE);
+            clauses[count++] = (struct clause){(uint32_t)start, (uint32_t)(at - start)};
+            *sample += !((at - start) & LENGTH_BITS_OF_SAMPLE);
         }
         start = at + 1;
     }
+    return count;
 }
 
 /* What the fingerprint is: a number, nothing, or for the library to find out. */
@@ -159,22 +164,24 @@ enum fingerprint { NO_FINGERPRINT, FINGERPRINT, LEFT_TO_LIBRARY, NO_MEMORY };
 static enum fingerprint simhash(
     const uint8_t *text, size_t length, const uint8_t *rows, uint64_t *fingerprint)
 {
-    struct clauses *clauses = malloc(sizeof *clauses);
+    /* Between two clauses is a byte at least. */
+    size_t most = length / 2 + 1 < MAX_CLAUSES ? length / 2 + 1 : MAX_CLAUSES;
+    struct clause *clauses = malloc(most * sizeof *clauses);
     if (!clauses)
         return NO_MEMORY;
-    cut(text, length, clauses);
-    enum fingerprint result = clauses->count < MIN_CLAUSES ? NO_FINGERPRINT : FINGERPRINT;
-    int is_sample = clauses->count > FEW_CLAUSES && clauses->sample >= MIN_CLAUSES;
+    int sample, count = cut(text, length, clauses, &sample);
+    enum fingerprint result = count < MIN_CLAUSES ? NO_FINGERPRINT : FINGERPRINT;
+    int is_sample = count > FEW_CLAUSES && sample >= MIN_CLAUSES;
     uint32_t sums[LANES] = {0}, added = 0;
-    for (int number = 0; result == FINGERPRINT && number < clauses->count; number++) {
-        uint32_t size = clauses->length[number];
+    for (int number = 0; result == FINGERPRINT && number < count; number++) {
+        uint32_t size = clauses[number].length;
         if (is_sample && size & LENGTH_BITS_OF_SAMPLE)
             continue;
         if (size > LONGEST_HASHED) {
             result = LEFT_TO_LIBRARY;
             break;
         }
-        const uint8_t *row = rows + LANES * (xxh3(text + clauses->start[number], size) >> 56);
+        const uint8_t *row = rows + LANES * (xxh3(text + clauses[number].start, size) >> 56);
         for (int lane = 0; lane < LANES; lane++)
             sums[lane] += row[lane];
         added++;

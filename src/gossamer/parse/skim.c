@@ -31,7 +31,7 @@
 
 typedef unsigned char byte;
 
-enum { MAX_TABLES = 64, LONGEST_NAME = 15, LONGEST_ENTITY = 32, SEEN_SLOTS = 1024 };
+enum { MAX_TABLES = 64, LONGEST_NAME = 15, LONGEST_ENTITY = 32, SEEN_SLOTS = 256 };
 /* Where the encoding of a page must be declared (HTML standard, 13.2.3.2). */
 enum { PRESCANNED = 1024 };
 
@@ -763,8 +763,10 @@ static enum verdict add_reference(struct page *page, struct slice href)
         const byte *mark = memchr(href.at, '#', (size_t)length_of(href));
         if (mark)
             href.end = mark;
-        struct slice *slot =
-            &page->seen[hash_of(href.at, length_of(href)) % SEEN_SLOTS];
+        struct slice tail = href;   /* references differ at their ends */
+        if (length_of(tail) > 12)
+            tail.at = tail.end - 12;
+        struct slice *slot = &page->seen[hash_of(tail.at, length_of(tail)) % SEEN_SLOTS];
         if (slot->at && length_of(*slot) == length_of(href) &&
             !memcmp(slot->at, href.at, (size_t)length_of(href)))
             return FINE;
