@@ -8,5 +8,14 @@ def skim(
     rows: bytes | None,
     /,
 ) -> (
-    tuple[str | None, bool, str | None, dict[str, bool], list[bytes], int | bytes | None] | None
+    tuple[
+        str | None,
+        bool,
+        str | None,
+        str | None,
+        dict[str, bool],
+        list[bytes],
+        int | bytes | None,
+    ]
+    | None
 ): ...

@@ -232,6 +232,8 @@ class _RestReader(_Reader):
         tree = parse(b"".join(skimmed.pieces), positions=False, encoding="utf-8")
         super().__init__(tree, url, settings, joiner, notes)
         self._skimmed = skimmed
+        if skimmed.description is not None:
+            self._description = _trimmed(skimmed.description, MAX_DESCRIPTION)
 
     def _charset(self) -> str:
         return self._skimmed.charset
@@ -271,7 +273,7 @@ def _page_told(
     references.add_told(told.links, told.assets)
     for language, reference in told.languages:
         references.add_language(language, reference)
-    description = told.description
+    description = skimmed.description
     return _page(
         references,
         settings,

@@ -38,7 +38,6 @@ class Told(NamedTuple):
     languages: list[tuple[str, str]]
     robots: list[str]
     """Contents of the meta elements for robots."""
-    description: str | None
 
 
 class _NoJoiner:
@@ -78,8 +77,8 @@ class Pieces:
         if len(unknown) > _MOST_UNKNOWN:
             self._learn(unknown)
             return None
-        whole = Told([], [], [], [], [], None)
-        links, assets, refused, languages, robots, description = whole
+        whole = Told([], [], [], [], [])
+        links, assets, refused, languages, robots = whole
         for piece in pieces:
             told = known[piece] if piece in known else self._read(piece)
             if told is None:
@@ -89,9 +88,7 @@ class Pieces:
             refused += told.refused
             languages += told.languages
             robots += told.robots
-            if description is None:
-                description = told.description
-        return whole._replace(description=description)
+        return whole
 
     def _learn(self, unknown: list[bytes]) -> None:
         """Read some that may come again; others each time, for many are of one page only."""
@@ -101,9 +98,7 @@ class Pieces:
 
     def _read(self, piece: bytes) -> Told | None:
         told = _read(piece)
-        # A description is that of one page.
-        is_shared = told is None or told.description is None
-        if is_shared and len(piece) <= _LONGEST_REMEMBERED:
+        if len(piece) <= _LONGEST_REMEMBERED:
             if len(self._told) >= _MOST_REMEMBERED:
                 self._told.clear()
             self._told[piece] = told
@@ -115,21 +110,16 @@ def _read(piece: bytes) -> Told | None:
     if tree.select(_NOT_ALONE):
         return None
     robots: list[str] = []
-    description = None
     for element in tree.select(METAS):
-        name = text_of(element, "name").lower()
-        if name in ROBOTS_NAMES:
-            robots.append(text_of(element, "content"))
-        elif name == "description":
-            description = text_of(element, "content")
-        else:
+        if text_of(element, "name").lower() not in ROBOTS_NAMES:
             return None
+        robots.append(text_of(element, "content"))
     notes = _Notes()
     places = tree.links()
     if read_places(notes, places, _MOST_PIECES):
         return None
     links, assets = notes.told()
-    return Told(links, assets, refused_in(places), notes.by_language, robots, description)
+    return Told(links, assets, refused_in(places), notes.by_language, robots)
 
 
 _pieces: Final = Pieces()

@@ -99,7 +99,7 @@ static const char *const CARRIERS[] = {
 };
 
 /* Others that are looked at here. */
-static const char *const OTHERS[] = {"charset", "content", "http-equiv", "rel", "style"};
+static const char *const OTHERS[] = {"charset", "content", "http-equiv", "name", "rel", "style"};
 
 static byte name_slots[512];    /* number of the name + 1 */
 static byte carrier_slots[64];
@@ -255,7 +255,7 @@ struct tag {
     Py_ssize_t name_length;         /* 0: longer than any that is known */
     int carries;                    /* an attribute that may hold a URL; not the href of an `a` */
     struct slice href, rel;         /* of an `a` */
-    struct slice label, pragma, content; /* of a `meta` */
+    struct slice label, pragma, subject, content; /* of a `meta` */
     int has_href, has_rel, has_label;
 };
 
@@ -263,7 +263,7 @@ struct page {
     const byte *start, *at, *end;
     PyObject *entities;             /* borrowed: name, mostly with semicolon -> text */
     PyObject *references;           /* new: reference -> False */
-    PyObject *title;                /* new, or NULL */
+    PyObject *title, *description;  /* new, or NULL */
     struct slice label;             /* the encoding as it is declared */
     PyObject *pieces;               /* new: copies of tags as bytes */
     struct buffer piece;            /* the piece that is being made */
@@ -453,6 +453,12 @@ static enum verdict resolve(struct page *page, struct slice text, int in_attribu
     return FINE;
 }
 
+static PyObject *text_in_scratch(struct page *page)
+{
+    return PyUnicode_DecodeUTF8(
+        (const char *)page->scratch.bytes, (Py_ssize_t)page->scratch.length, NULL);
+}
+
 /* ------------------------------------------------------------------ text */
 
 /* U+3002, U+FF01, U+FF0C, U+FF1B, U+FF1F: they end sentences and clauses. */
@@ -613,6 +619,10 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
             if (tag->pragma.at)
                 return GIVEN_UP;
             tag->pragma = value;
+        } else if (!strcmp(text, "name")) {
+            if (tag->subject.at)
+                return GIVEN_UP;
+            tag->subject = value;
         } else if (!strcmp(text, "content")) {
             if (tag->content.at)
                 return GIVEN_UP;
@@ -633,7 +643,7 @@ static enum verdict read_tag(struct page *page, struct tag *tag)
     const byte *at = page->at + 1, *end = page->end;
     /* What else there is, is valid if these say so. */
     tag->whole.at = NULL;
-    tag->pragma = tag->content = (struct slice){NULL, NULL};
+    tag->pragma = tag->subject = tag->content = (struct slice){NULL, NULL};
     tag->kind = OTHER;
     tag->closes_itself = tag->carries = tag->has_href = tag->has_rel = tag->has_label = 0;
     tag->name_length = 0;
@@ -852,8 +862,15 @@ static enum verdict meta(struct page *page, const struct tag *tag)
         return GIVEN_UP;
     if (page->wants_label && !page->label.at && find_word(tag->whole, "charset"))
         TRY(declared(page, tag));
+    if (is_word(tag->subject, "description") && !tag->pragma.at) {
+        if (page->description)
+            return FINE;
+        TRY(resolve(page, tag->content, 1));
+        page->description = text_in_scratch(page);
+        return page->description ? FINE : FAILED;
+    }
     int matters = has_reference || tag->carries || find_word(tag->whole, "robots") ||
-                  find_word(tag->whole, "gossamer") || find_word(tag->whole, "description");
+                  find_word(tag->whole, "gossamer");
     return matters ? copy_element(page, tag) : FINE;
 }
 
@@ -917,8 +934,7 @@ static enum verdict replaceable_content(struct page *page, const struct tag *tag
         content.at += content.at < content.end && *content.at == '\n';
     } else if (!page->title) {
         TRY(resolve(page, content, 0));
-        page->title = PyUnicode_DecodeUTF8(
-            (const char *)page->scratch.bytes, (Py_ssize_t)page->scratch.length, NULL);
+        page->title = text_in_scratch(page);
         if (!page->title)
             return FAILED;
     }
@@ -1239,9 +1255,10 @@ static PyObject *result_of(struct page *page, int is_ascii, const byte *rows)
     if (!fingerprint)
         return NULL;
     return Py_BuildValue(
-        "(s#NOOON)", (const char *)page->label.at, length_of(page->label),
-        PyBool_FromLong(is_ascii), page->title ? page->title : Py_None, page->references,
-        page->pieces, fingerprint);
+        "(s#NOOOON)", (const char *)page->label.at, length_of(page->label),
+        PyBool_FromLong(is_ascii), page->title ? page->title : Py_None,
+        page->description ? page->description : Py_None, page->references, page->pieces,
+        fingerprint);
 }
 
 static PyObject *skim(PyObject *module, PyObject *arguments)
@@ -1290,6 +1307,7 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     Py_XDECREF(page->references);
     Py_XDECREF(page->pieces);
     Py_XDECREF(page->title);
+    Py_XDECREF(page->description);
     free(page->piece.bytes);
     free(page->text.bytes);
     free(page->scratch.bytes);
@@ -1299,8 +1317,8 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
 
 static PyMethodDef METHODS[] = {
     {"skim", skim, METH_VARARGS,
-     "skim(body, entities, wants_label, text_length, rows) -> (label, is_ascii, title, references, "
-     "pieces, fingerprint), or None if the page needs its tree."},
+     "skim(body, entities, wants_label, text_length, rows) -> (label, is_ascii, title, "
+     "description, references, pieces, fingerprint), or None if the page needs its tree."},
     {NULL, NULL, 0, NULL},
 };
 

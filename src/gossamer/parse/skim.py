@@ -24,7 +24,16 @@ _NOT_ASCII: Final = frozenset(
 
 _Skim = Callable[
     [bytes, dict[str, str], bool, int, bytes | None],
-    tuple[str | None, bool, str | None, dict[str, bool], list[bytes], int | bytes | None] | None,
+    tuple[
+        str | None,
+        bool,
+        str | None,
+        str | None,
+        dict[str, bool],
+        list[bytes],
+        int | bytes | None,
+    ]
+    | None,
 ]
 
 
@@ -44,6 +53,7 @@ class Skimmed(NamedTuple):
 
     charset: str
     title: str
+    description: str | None
     references: dict[str, bool]
     """Distinct references of plain links, without fragments."""
     pieces: list[bytes]
@@ -64,7 +74,7 @@ def skim(body: bytes, charset: str, *, with_fingerprint: bool) -> Skimmed | None
     found = _skim(body, html5, not encoding, MAX_TEXT, ROWS if with_fingerprint else None)
     if found is None:
         return None
-    label, is_ascii, title, references, pieces, simhash = found
+    label, is_ascii, title, description, references, pieces, simhash = found
     if not encoding:
         encoding = _encoding_of(label) if label else _UNLABELLED
     if encoding != _UTF_8 and (not is_ascii or not encoding or encoding in _NOT_ASCII):
@@ -72,7 +82,7 @@ def skim(body: bytes, charset: str, *, with_fingerprint: bool) -> Skimmed | None
     if isinstance(simhash, bytes):
         # A clause is longer than the compiled reader hashes.
         simhash = fingerprint_of_prepared(simhash)
-    return Skimmed(encoding, title or "", references, pieces, simhash)
+    return Skimmed(encoding, title or "", description, references, pieces, simhash)
 
 
 @lru_cache(maxsize=256)
