@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
@@ -22,7 +23,7 @@ from gossamer.errors import DiskFullError, StorageError
 from gossamer.handlers.findings import Finder
 from gossamer.handlers.user import load_condition, load_handlers, run_handlers
 from gossamer.handlers.visited import VisitedPage
-from gossamer.messages import Document, Done, Fetch, Findings
+from gossamer.messages import Document, Done, Fetch, Findings, Page
 from gossamer.outcomes import Outcome
 from gossamer.parse.page import understand
 from gossamer.store.store import Store, payload_digest
@@ -39,8 +40,19 @@ _UNDERSTOOD: Final = frozenset({Outcome.OK, Outcome.OK_PARTIAL, Outcome.BODY_TOO
 _IDLE_SECONDS: Final = 1.0
 _SYNC_SECONDS: Final = 0.005
 _MAX_TRACE: Final = 2_000
+_TOGETHER: Final = 8
+"""So many documents go through a step before the next: more would only take memory."""
 
 Send = Callable[[Tag, object], None]
+
+
+class _Work(Struct):
+    """A document on its way through the steps, each of which adds what it makes of it."""
+
+    document: Document
+    page: Page | None = None
+    findings: Findings | None = None
+    """From the last step, or from one that failed."""
 
 
 class Intake:
@@ -82,9 +94,8 @@ class Intake:
         if fetches:
             if not self._unsynced:
                 self._oldest_unsynced = self._clock.monotonic()
-            for fetch in fetches:
-                self._done.append(_done(fetch))
-                self._unsynced.append(self._understand(fetch))
+            for start in range(0, len(fetches), _TOGETHER):
+                self._take(fetches[start : start + _TOGETHER])
         if self._unsynced and self._worth_syncing(busy=bool(fetches)):
             self.flush()
 
@@ -152,57 +163,65 @@ class Intake:
         doc_ids = [finding.doc_id for finding in findings]
         self._send(Tag.VOID, Void(done, doc_ids, str(error), isinstance(error, DiskFullError)))
 
-    def _understand(self, fetch: Fetch) -> Findings:
-        self._watch.enter(fetch.visit.doc_id, self._clock.monotonic())
+    def _take(self, fetches: Sequence[Fetch]) -> None:
+        """Keep, read and judge documents, one step after the other.
+
+        A processor that does the same to the next document has the code and the tables for it at
+        hand; with one document after the other it would fetch all of them anew for each.
+        """
+        works = [_Work(Document(fetch, None)) for fetch in fetches]
+        for step in (self._keep, self._read, self._judge):
+            for work in works:
+                if work.findings is None:
+                    self._do(step, work)
+        self._done += map(_done, fetches)
+        self._unsynced += [work.findings for work in works if work.findings is not None]
+
+    def _do(self, step: Callable[[_Work], None], work: _Work) -> None:
+        self._watch.enter(work.document.fetch.visit.doc_id, self._clock.monotonic())
         try:
-            return self._findings(fetch)
+            step(work)
         # The last line of defence: a bug of ours costs one page, says so, and fails the test run.
         except Exception as error:  # noqa: BLE001
-            return Findings(
-                doc_id=fetch.visit.doc_id,
-                trans_id=fetch.visit.trans_id,
-                outcome=int(Outcome.INTERNAL),
-                status=fetch.status,
-                fetched_at=fetch.fetched_at,
-                milliseconds=fetch.milliseconds,
-                tries=fetch.visit.tries + 1,
-                detail="".join(traceback.format_exception(error))[-_MAX_TRACE:],
-            )
+            work.findings = _failure(work.document.fetch, error)
         finally:
             self._watch.leave()
 
-    def _findings(self, fetch: Fetch) -> Findings:
-        document = self._keep(fetch)
-        if fetch.outcome not in _UNDERSTOOD or not 200 <= fetch.status < 300:
-            return self._finder.findings(document, None)
-        page = understand(document, self._parse_settings, self._joiner)
-        if self._copies is not None:
-            self._copies.keep(fetch, page)
-        if not self._handlers:
-            return self._finder.findings(document, page)
+    def _keep(self, work: _Work) -> None:
+        fetch, store, archived = work.document.fetch, self._store, self._archived
+        # Without a head: no response, or not of our spider.
+        if store is None or archived is None or not (fetch.head or fetch.raw):
+            return
+        if self._keep_if is not None and not self._keep_if(fetch):
+            return
+        if not fetch.head:
+            stored = store.append(fetch)
+        else:
+            digest = payload_digest(fetch.raw) if fetch.raw else ""
+            known = archived.find(fetch, digest) if self._revisits else None
+            stored = store.append(fetch, known=known, digest=digest)
+            if not stored.revisit:
+                archived.note(fetch, stored)
+        work.document = Document(fetch, stored.pointer, stored.payload_digest)
+
+    def _read(self, work: _Work) -> None:
+        fetch = work.document.fetch
+        if fetch.outcome in _UNDERSTOOD and 200 <= fetch.status < 300:
+            work.page = understand(work.document, self._parse_settings, self._joiner)
+            if self._copies is not None:
+                self._copies.keep(fetch, work.page)
+
+    def _judge(self, work: _Work) -> None:
+        document, page = work.document, work.page
+        if page is None or not self._handlers:
+            work.findings = self._finder.findings(document, page)
+            return
         urls, records, failure = run_handlers(self._handlers, VisitedPage(document, page))
-        joined = self._joiner.join_all(fetch.visit.url, urls)
+        joined = self._joiner.join_all(document.fetch.visit.url, urls)
         findings = self._finder.findings(
             document, page, [url for url in joined if url is not None], tuple(records)
         )
-        return msgspec.structs.replace(findings, detail=failure) if failure else findings
-
-    def _keep(self, fetch: Fetch) -> Document:
-        store, archived = self._store, self._archived
-        # Without a head: no response, or not of our spider.
-        if store is None or archived is None or not (fetch.head or fetch.raw):
-            return Document(fetch, None)
-        if self._keep_if is not None and not self._keep_if(fetch):
-            return Document(fetch, None)
-        if not fetch.head:
-            stored = store.append(fetch)
-            return Document(fetch, stored.pointer, stored.payload_digest)
-        digest = payload_digest(fetch.raw) if fetch.raw else ""
-        known = archived.find(fetch, digest) if self._revisits else None
-        stored = store.append(fetch, known=known, digest=digest)
-        if not stored.revisit:
-            archived.note(fetch, stored)
-        return Document(fetch, stored.pointer, stored.payload_digest)
+        work.findings = msgspec.structs.replace(findings, detail=failure) if failure else findings
 
 
 def archive_store(assignment: Assignment, clock: Clock) -> "WarcStore | None":
@@ -235,6 +254,19 @@ def _finder(settings: Settings, start_urls: Sequence[str], joiner: Joiner) -> Fi
         settings.url,
         settings.handlers,
         settings.spider.allowed_ports,
+    )
+
+
+def _failure(fetch: Fetch, error: Exception) -> Findings:
+    return Findings(
+        doc_id=fetch.visit.doc_id,
+        trans_id=fetch.visit.trans_id,
+        outcome=int(Outcome.INTERNAL),
+        status=fetch.status,
+        fetched_at=fetch.fetched_at,
+        milliseconds=fetch.milliseconds,
+        tries=fetch.visit.tries + 1,
+        detail="".join(traceback.format_exception(error))[-_MAX_TRACE:],
     )
 
 
