@@ -1,5 +1,6 @@
 """What becomes of fetches whose bytes the archive could not keep."""
 
+import contextlib
 import os
 
 import pytest
@@ -7,10 +8,12 @@ import pytest
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import ManualClock
 from gossamer.config.catalog import CatalogSettings
+from gossamer.config.handlers import HandlerSettings
 from gossamer.config.settings import Settings
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.link import Assignment, Tag
 from gossamer.crawl.watch import Watch
+from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Fetch, Visit
 from gossamer.outcomes import Outcome
 from gossamer.store.disk import System
@@ -68,17 +71,32 @@ def told():
 
 
 @pytest.fixture
-def intake(tmp_path, store, told):
+def watch():
+    return Watch.make()
+
+
+@pytest.fixture
+def make_intake(tmp_path, store, told, watch):
     catalog = str(tmp_path / "catalog.db")
     SqliteCatalog.open(catalog, CatalogSettings()).close()
-    assignment = Assignment("w1", "", catalog, "", Settings(), (URL,), b"")
 
     def send(tag, payload):
         told.append((tag, payload))
 
-    intake = Intake(assignment, store, Watch.make(), ManualClock(), send)
-    yield intake
-    intake.close()
+    with contextlib.ExitStack() as stack:
+
+        def make(settings=None):
+            assignment = Assignment("w1", "", catalog, "", settings or Settings(), (URL,), b"")
+            intake = Intake(assignment, store, watch, ManualClock(), send)
+            stack.callback(intake.close)
+            return intake
+
+        yield make
+
+
+@pytest.fixture
+def intake(make_intake):
+    return make_intake()
 
 
 def test_a_payload_that_was_lost_is_kept_in_full_when_it_comes_again(intake, store, disk, told):
@@ -106,3 +124,59 @@ def test_a_payload_that_is_kept_is_only_referred_to(intake, store, told):
     assert (first.revisit_of, first.raw) == (None, BODY)
     assert second.revisit_of is not None
     assert second.raw == BODY
+
+
+def test_documents_that_came_together_are_reported_in_their_order(intake, store, told):
+    """However many came: they are taken in groups, and none is lost between two groups."""
+    intake.step([fetch_of(number) for number in range(1, 20)])
+    intake.flush()
+    ((_, report),) = told
+    assert [findings.doc_id for findings in report.findings] == list(range(1, 20))
+    assert [done.trans_id for done in report.done] == list(range(1, 20))
+    assert {findings.title for findings in report.findings} == {"One"}
+    assert all(store.read(findings.pointer).raw == BODY for findings in report.findings)
+
+
+def test_a_step_that_fails_costs_one_document_of_those_that_came_together(make_intake, told):
+    """The others are kept and understood; the failure says in which code it happened."""
+    intake = make_intake(Settings(handlers=HandlerSettings(keep_if=f"{__name__}:odd_or_broken")))
+    intake.step([fetch_of(1), fetch_of(2), fetch_of(3)])
+    intake.flush()
+    ((_, report),) = told
+    first, second, third = report.findings
+    assert (first.outcome, third.outcome) == (Outcome.OK, Outcome.OK)
+    assert first.pointer is not None
+    assert third.pointer is not None
+    assert (second.outcome, second.pointer, second.title) == (Outcome.INTERNAL, None, "")
+    assert "odd_or_broken" in second.detail
+    assert len(report.done) == 3
+
+
+def test_code_of_users_is_watched_under_the_document_it_was_called_for(make_intake, watch):
+    """Should it never return, the coordinator knows by which document; afterwards it is by none."""
+    LOOKED_AT.clear()
+    WATCHES[:] = [watch]
+    named = HandlerSettings(keep_if=f"{__name__}:watched_fetch", use=(f"{__name__}:watched_page",))
+    make_intake(Settings(handlers=named)).step([fetch_of(1), fetch_of(2)])
+    assert sorted(LOOKED_AT) == [("fetch", 1), ("fetch", 2), ("page", 1), ("page", 2)]
+    assert watch.current() is None
+
+
+WATCHES: list[Watch] = []
+LOOKED_AT: list[tuple[str, int]] = []
+
+
+def odd_or_broken(fetch: Fetch) -> bool:
+    return bool(fetch.visit.doc_id % 2 or 1 // 0)
+
+
+def watched_fetch(fetch: Fetch) -> bool:
+    document, _ = WATCHES[0].current()
+    assert document == fetch.visit.doc_id
+    LOOKED_AT.append(("fetch", document))
+    return True
+
+
+def watched_page(page: VisitedPage) -> None:
+    document, _ = WATCHES[0].current()
+    LOOKED_AT.append(("page", document))
