@@ -22,7 +22,7 @@ from gossamer.outcomes import State
 ON_PROBATION: Final = -1
 """The priority of URLs on probation: they wait until there is nothing else to do at their host."""
 _MOST_ON_PROBATION: Final = 8
-_Row = tuple[int, str, int, int, int, str, int, float, int]
+_Row = tuple[int, str, int, int, int, str | None, int | None, float, int]
 _KINDS: Final = tuple(Kind(number) for number in range(len(Kind)))
 
 
