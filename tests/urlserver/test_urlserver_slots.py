@@ -132,6 +132,27 @@ def test_full_queues_are_rejected_in_the_request_until_half_of_them_is_gone():
     assert server.wants(4.0).reject_hosts == frozenset()
 
 
+@pytest.mark.req("S1.25")
+def test_what_could_not_go_out_anyway_is_not_urgent_unless_a_queue_runs_low():
+    server = make(queue_len=4, host_concurrent=1)
+    assert server.wants(0.0, saturated=True) is not None
+    offer(server, dues("a.test", 3), 1.0)
+    assert server.wants(1.9, saturated=True) is None
+    (visit,) = server.orders(1.9, 10)
+    finish(server, visit, 1.95)
+    assert server.wants(1.95, saturated=True) is not None
+
+
+@pytest.mark.req("S1.25")
+def test_a_host_that_keeps_all_places_busy_does_not_keep_others_out():
+    server = make(queue_len=4, host_concurrent=1)
+    server.wants(0.0)
+    offer(server, dues("a.test", 3), 1.0)
+    assert server.wants(1.9, saturated=True) is None
+    refill = server.wants(2.1, saturated=True)
+    assert refill.reject_hosts == {"a.test"}
+
+
 def test_a_refill_that_brought_little_is_not_repeated_at_once_unless_a_queue_ran_low():
     server = make(queue_len=4, host_concurrent=1)
     server.wants(0.0)

@@ -2,9 +2,9 @@
 
 Theory of operation. Each turn of the loop
   1. collects what the catalog's writer has finished,
-  2. asks the catalog for more URLs when a queue runs empty (`supply.py`),
+  2. sends out the orders that politeness allows and credit covers,
   3. has host names resolved and robots.txt fetched for hosts that need it,
-  4. sends out the orders that politeness allows and credit covers,
+  4. asks the catalog for more URLs when a queue runs empty (`supply.py`),
   5. hands findings to the writer, one transaction at a time,
   6. unless the crawl is at its end (`finish.py`), waits for sockets, and takes in what workers, DNS
      and robots.txt fetches say; what went wrong with workers is for `mishaps.py`.
@@ -117,11 +117,11 @@ class Coordinator:
         if self._deliveries is not None:
             self._deliveries.look(now)
         if not self._keeper.paused:
-            self._supply.ask(now)
             # What a Spider announces while we are held up, between listening and here, is heard
             # too late: so its hosts are ordered from by the time at which we listened.
             self._order(now if self._deliveries is None else self._heard_at)
             self._prepare(now)
+            self._supply.ask(now)
         self._commit_if_worth(now)
         if now >= self._next_tick:
             self._tick(now)
@@ -237,7 +237,7 @@ class Coordinator:
             self._urlserver.done(done, now)
 
     def _commit_if_worth(self, now: float) -> None:
-        self._keeper.hungry = self._urlserver.empty
+        self._keeper.hungry = not self._urlserver.queued
         if self._keeper.wants_to_commit(now):
             self._commit_what_waits()
         if self._deliveries is not None and self._deliveries.wants_to_mark(now):

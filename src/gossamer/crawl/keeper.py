@@ -22,7 +22,7 @@ from gossamer.messages import Due, Findings
 from gossamer.outcomes import Outcome, State
 from gossamer.store.disk import free_bytes
 
-_PATIENCE_SECONDS: Final = 0.04
+_PATIENCE_SECONDS: Final = 0.1
 _HUNGRY_SECONDS: Final = 0.005
 _RETRY_SECONDS: Final = 2.0
 _LEAST_FREE_BYTES: Final = 1 << 20

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from gossamer.messages import Due, Findings
 
-_MANY_IN_A_TRANSACTION: Final = 64
+_MANY_IN_A_TRANSACTION: Final = 128
 """With so many findings in it, its own cost does not count any more."""
 
 
@@ -30,7 +30,7 @@ class Out(Struct, frozen=True, gc=False):
 
 def backlog_for(concurrency: int) -> int:
     """Return a backlog of two transactions: one that is being committed, one that is gathered."""
-    return 2 * max(concurrency // 2, min(4 * concurrency, _MANY_IN_A_TRANSACTION))
+    return 2 * max(concurrency // 2, min(8 * concurrency, _MANY_IN_A_TRANSACTION))
 
 
 class Ledger:

@@ -38,6 +38,7 @@ class Supply:
         self._keeper = parts.keeper
         self._recall = parts.recall
         self._ledger = parts.ledger
+        self._concurrency = parts.settings.crawl.concurrency
         self._look_seconds = look_seconds
         self._shared = shared
         self.asking = False
@@ -45,16 +46,17 @@ class Supply:
         self.dry_until = 0.0
         """Until when the catalog is not asked again, having had nothing; 0 when it may have."""
         self.before_asking: Callable[[], None] = lambda: None
-        """Called when the catalog is about to be asked: it should know all that was found."""
+        """Called when the catalog is about to be asked and little is left to order."""
 
     def ask(self, now: float) -> None:
         """Ask for more if a queue is empty and there may be more."""
         if self.asking or now < self.dry_until or self._ledger.limit_reached:
             return
-        refill = self._urlserver.wants(now)
+        refill = self._urlserver.wants(now, saturated=not self._ledger.credit())
         if refill is None:
             return
-        self.before_asking()
+        if self._urlserver.queued <= self._concurrency:
+            self.before_asking()
         self.asking = True
         wall = self._clock.time()
         count = min(refill.count, _MAX_LEASE)

@@ -10,6 +10,8 @@ from gossamer.urlserver.slots import SlotTable
 _MAX_COUNT: Final = 10_000
 # After a batch that was smaller than asked for, queues that still hold something wait this long.
 _PAUSE_SECONDS: Final = 0.05
+# And this long while no order could be made of it anyway: so other hosts get their turn, too.
+_SATURATED_PAUSE_SECONDS: Final = 1.0
 
 
 class Refills:
@@ -24,7 +26,7 @@ class Refills:
         self._urls_at: dict[str, int] = {}
         self._held: dict[str, float] = {}
         self._asked = 0
-        self._not_before = 0.0
+        self._came_short_at = float("-inf")
 
     def note(self, host: Host) -> None:
         """Count a URL of the new batch."""
@@ -46,14 +48,18 @@ class Refills:
 
     def answered(self, count: int, now: float) -> None:
         """Note how many URLs came."""
-        self._not_before = now + _PAUSE_SECONDS if count < self._asked else 0.0
+        self._came_short_at = now if count < self._asked else float("-inf")
 
-    def next(self, now: float) -> Refill | None:
-        """Return the request to make now, if one is to be made, and forget the batch before."""
+    def next(self, now: float, *, saturated: bool = False) -> Refill | None:
+        """Return the request to make now, if one is to be made, and forget the batch before.
+
+        `saturated`: no order could be made of what it brings, so that it has time.
+        """
         table = self._table
         if table.some_wait or not table.free_count:
             return None
-        if now < self._not_before and not table.hungry and table.queued:
+        pause = _SATURATED_PAUSE_SECONDS if saturated else _PAUSE_SECONDS
+        if now - self._came_short_at < pause and not table.hungry and table.queued:
             return None
         table.hungry = False
         crowded = frozenset(

@@ -7,8 +7,8 @@ When its turn comes orders are made of its URLs (`dispatch.py`), or its robots.t
 waits or reads a clock: each call is told the time (monotonic seconds) and returns what is to be
 done.
 
-Call order in one turn of a loop: `wants`/`offer`, `orders`, then `needs`, `verdicts` and
-`returned`, for all three may grow while orders are made.
+Call order in one turn of a loop: `offer`, `orders`, then `needs`, `verdicts` and `returned`, for
+all three may grow while orders are made, and `wants`.
 """
 
 from collections import OrderedDict
@@ -137,9 +137,12 @@ class UrlServer:
         for host in touched:
             self._consider(host, now)
 
-    def wants(self, now: float) -> Refill | None:
-        """Return a request for more when a queue is empty and no leftover can fill it (S1.25)."""
-        return self._refills.next(now)
+    def wants(self, now: float, *, saturated: bool = False) -> Refill | None:
+        """Return a request for more when a queue is empty and no leftover can fill it (S1.25).
+
+        `saturated`: no more orders could go out now, so that only a queue that runs low is urgent.
+        """
+        return self._refills.next(now, saturated=saturated)
 
     # ------------------------------------------------------------------ orders go out
 
@@ -449,6 +452,11 @@ class UrlServer:
             place = self._hosts.address(address)
             place.next_at = max(place.next_at, now + min(wait, self._address_gap))
         self._hosts.rest(host, now)
+
+    @property
+    def queued(self) -> int:
+        """How many URLs wait for their turn."""
+        return self._table.queued + self._table.leftover
 
     @property
     def empty(self) -> bool:
