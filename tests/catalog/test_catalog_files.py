@@ -119,6 +119,41 @@ class TestFromVersionOne:
             assert catalog.check() == []
 
 
+class TestSyncing:
+    """A commit is on the disk when it returns, whatever happened before it."""
+
+    @staticmethod
+    def level(catalog):
+        return catalog._database.connection.execute("PRAGMA synchronous").fetchone()[0]
+
+    @pytest.mark.parametrize("kind", [SqliteCatalog, ServiceCatalog])
+    def test_leases_leave_it_as_it_was(self, tmp_path, kind):
+        with kind.open(tmp_path / "catalog.db", SETTINGS) as catalog:
+            full = self.level(catalog)
+            assert full == 2
+            catalog.begin_run(NOW)
+            catalog.add([found("http://a.example/")], NOW)
+            with pytest.raises(TypeError):
+                catalog.due(1, 1, NOW, reject_hosts=7)
+            assert self.level(catalog) == full
+            catalog.due(1, 1, NOW)
+            assert self.level(catalog) == full
+
+    @pytest.mark.parametrize(("kind", "count"), [(SqliteCatalog, 1), (ServiceCatalog, 0)])
+    def test_only_a_lease_that_is_nothing_but_a_lease_is_not_synced(self, tmp_path, kind, count):
+        """Undone by a loss of power it is a pending URL, which every lease becomes then."""
+        with kind.open(tmp_path / "catalog.db", SETTINGS) as catalog:
+            catalog.begin_run(NOW)
+            catalog.add([found("http://a.example/")], NOW)
+            said = []
+            catalog._database.connection.set_trace_callback(said.append)
+            leased = catalog.due(1, 1, NOW)
+            assert said.count("PRAGMA synchronous = NORMAL") == count
+            said.clear()
+            catalog.commit([done(due) for due in leased], NOW)
+            assert not any("synchronous" in text for text in said)
+
+
 class TestMigrations:
     def test_shipped_steps_are_numbered_without_gaps(self):
         versions = [step.version for step in shipped_migrations()]

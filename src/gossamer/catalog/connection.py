@@ -47,11 +47,18 @@ class Database:
             raise translated(error, what, self.path) from error
 
     @contextmanager
-    def writing(self, what: str) -> Iterator[sqlite3.Connection]:
-        """Run statements as one transaction: durable afterwards, or nothing happened."""
+    def writing(self, what: str, *, synced: bool = True) -> Iterator[sqlite3.Connection]:
+        """Run statements as one transaction: durable afterwards, or nothing happened.
+
+        If it is not `synced`, a loss of power may undo it, until the next one that is.
+        """
         if self.read_only:
             raise CatalogError(f"cannot {what} in {self.path}: it was opened for reading")
-        with self.doing(what) as connection, self.turns or _ALONE:
+        with (
+            self.doing(what) as connection,
+            _ALONE if synced else self._unsynced(),
+            self.turns or _ALONE,
+        ):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -61,6 +68,14 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _unsynced(self) -> Iterator[None]:
+        self.connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            self.connection.execute("PRAGMA synchronous = FULL")
 
     @contextmanager
     def reading(self, what: str) -> Iterator[sqlite3.Connection]:

@@ -44,6 +44,8 @@ class NewsCatalog(SqliteCatalog):
     """What is known, with what it is wanted for."""
 
     _rules = Rules(NewsSettings())
+    # A lease plans feeds, too.
+    _syncs_leases = True
 
     @property
     def database(self) -> Database:

@@ -23,6 +23,9 @@ from gossamer.objects.file_references import ReadFile
 class ServiceCatalog(SqliteCatalog):
     """What is known, with what it is to the sites of the service."""
 
+    # A lease may end members of sites, too.
+    _syncs_leases = True
+
     def __init__(
         self, database: Database, settings: CatalogSettings, *, shared: bool = False
     ) -> None:
@@ -191,9 +194,11 @@ class ServiceCatalog(SqliteCatalog):
         return memory
 
     @contextmanager
-    def _writing(self, what: str) -> Iterator[tuple[sqlite3.Connection, Memory]]:
+    def _writing(
+        self, what: str, *, synced: bool = True
+    ) -> Iterator[tuple[sqlite3.Connection, Memory]]:
         try:
-            with super()._writing(what) as context:
+            with super()._writing(what, synced=synced) as context:
                 yield context
         except BaseException:
             self._memo.forget()

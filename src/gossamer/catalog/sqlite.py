@@ -50,6 +50,8 @@ class SqliteCatalog(SqliteReader):
     """What is known, in one SQLite file; `:memory:` keeps it for the life of the object only."""
 
     _throttle: Throttle | None = None
+    _syncs_leases = False
+    """A lease that a loss of power undoes is a pending URL: what every lease becomes after it."""
 
     def __init__(
         self, database: Database, settings: CatalogSettings, *, shared: bool = False
@@ -140,7 +142,7 @@ class SqliteCatalog(SqliteReader):
         self, count: int, per_host: int, now: float, reject_hosts: Collection[str] = ()
     ) -> list[Due]:
         """Lease up to `count` URLs, fair over hosts, breadth first inside a host."""
-        with self._writing("lease URLs") as (connection, memory):
+        with self._writing("lease URLs", synced=self._syncs_leases) as (connection, memory):
             if now < self._latest_now - _STEP_SECONDS:
                 leases.cut_waits(connection, now + self._longest_wait_seconds)
             self._latest_now = now
@@ -305,9 +307,11 @@ class SqliteCatalog(SqliteReader):
         return row is not None and bool(row[0])
 
     @contextmanager
-    def _writing(self, what: str) -> Iterator[tuple[sqlite3.Connection, Memory]]:
+    def _writing(
+        self, what: str, *, synced: bool = True
+    ) -> Iterator[tuple[sqlite3.Connection, Memory]]:
         try:
-            with self._database.writing(what) as connection:
+            with self._database.writing(what, synced=synced) as connection:
                 yield connection, self._numbers(connection)
         except BaseException:
             # Numbers given out in a transaction that failed must be given out again.
