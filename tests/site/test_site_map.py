@@ -44,6 +44,20 @@ def test_each_page_is_fetched_once_and_fragments_do_not_count():
     assert {path: counts[path] for path in ("/", "/a", "/b?x=1")} == {"/": 1, "/a": 1, "/b?x=1": 1}
 
 
+def test_a_level_of_many_pages_is_walked_in_its_order_and_grows_by_redirects():
+    names = [f"/{number:03}" for number in range(250)]
+    answers = {"/": page(*names)} | {name: page(text=name) for name in names}
+    answers["/007"] = moved("/end")
+    answers["/end"] = page("/below")
+    answers["/below"] = page(text="below")
+    with Site(answers) as site:
+        found = site_map(site.url())
+    assert paths(found) == ["/", *names, "/end", "/below"]
+    assert [found["by_url"][site.url(path)]["depth"] for path in ("/249", "/end", "/below")] == [
+        1, 1, 2,
+    ]  # fmt: skip
+
+
 @pytest.mark.req("S2.7", "S2.19", "S2.29", "S2.40")
 def test_the_same_content_is_one_page_with_aliases_whose_links_are_not_followed():
     same = page("below", text="the same bytes everywhere")

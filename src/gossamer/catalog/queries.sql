@@ -550,18 +550,18 @@ SELECT outcome, sum(urls) FROM (
 SELECT doc_id, substr(md5, 1, 8), url, kind FROM url
 WHERE doc_id > ? AND NOT (state = 3 AND outcome = 122) ORDER BY doc_id LIMIT ?;
 
--- name: survey_row
--- One document with all that a map of its site shows.
-SELECT url.state, url.outcome, url.kind, coalesce(url.detail, fetch.detail, ''),
+-- name: survey_rows
+-- Documents with all that a map of their site shows.
+SELECT url.doc_id, url.state, url.outcome, url.kind, coalesce(url.detail, fetch.detail, ''),
     coalesce(fetch.status, 0), coalesce(fetch.milliseconds, 0), coalesce(fetch.content_type, ''),
     coalesce(fetch.body_bytes, 0), fetch.checksum, fetch.simhash, fetch.redirect_to,
     coalesce(fetch.title, ''), coalesce(link.targets, x''), coalesce((
         SELECT json FROM record WHERE record.doc_id = url.doc_id ORDER BY record_id DESC LIMIT 1
     ), '')
-FROM url
+FROM json_each(?) AS wanted
+JOIN url ON url.doc_id = wanted.value
 LEFT JOIN fetch ON fetch.fetch_id = url.last_fetch
-LEFT JOIN link ON link.doc_id = url.doc_id
-WHERE url.doc_id = ?;
+LEFT JOIN link ON link.doc_id = url.doc_id;
 
 -- name: count_kept_out
 -- URLs that are kept out for one reason.

@@ -204,7 +204,11 @@ class SqliteReader:
 
     def surveyed(self, doc_id: int) -> survey.Surveyed:
         """Return a document with its links and what a handler noted of it."""
-        return survey.surveyed(self._database, doc_id)
+        return self.surveyed_all([doc_id])[doc_id]
+
+    def surveyed_all(self, doc_ids: Iterable[int]) -> dict[int, survey.Surveyed]:
+        """Return such documents by their numbers."""
+        return survey.surveyed(self._database, doc_ids)
 
     def kept_out_as(self, outcome: Outcome, detail: str) -> int:
         """Return how many URLs are kept out for this reason."""

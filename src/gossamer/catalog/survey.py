@@ -1,9 +1,10 @@
-"""The catalog as a map of one site needs it: all its URLs by their keys, then row by row."""
+"""The catalog as a map of one site needs it: all its URLs by their keys, then their rows."""
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from gossamer.catalog.connection import Database
+from gossamer.catalog.leases import json_list
 from gossamer.catalog.queries import QUERIES
 
 _STEP: Final = 2_000
@@ -43,13 +44,16 @@ def known(database: Database) -> Iterator[tuple[int, bytes, str, int]]:
         yield from rows
 
 
-def surveyed(database: Database, doc_id: int) -> Surveyed:
-    """Return what is known of one document."""
-    with database.doing("read a URL") as connection:
-        row: list[Any] = list(connection.execute(QUERIES["survey_row"], (doc_id,)).fetchone())
-    if row[9] is not None:
-        row[9] %= _WORD
-    return Surveyed(*row)
+def surveyed(database: Database, doc_ids: Iterable[int]) -> dict[int, Surveyed]:
+    """Return what is known of documents."""
+    with database.doing("read URLs") as connection:
+        rows = connection.execute(QUERIES["survey_rows"], (json_list(doc_ids),)).fetchall()
+    found = {}
+    for doc_id, *row in rows:
+        if row[9] is not None:
+            row[9] %= _WORD
+        found[doc_id] = Surveyed._make(row)
+    return found
 
 
 def kept_out_as(database: Database, outcome: int, detail: str) -> int:

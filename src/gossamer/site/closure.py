@@ -14,7 +14,7 @@ go on.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import filterfalse
 from typing import Final, NamedTuple, Protocol
 
@@ -28,6 +28,8 @@ from gossamer.outcomes import Outcome, State
 from gossamer.url.parts import md5_of
 
 _KEY_BYTES: Final = 8
+_STEP: Final = 100
+"""So many rows are read together."""
 _NEVER_TRIED: Final = frozenset({Outcome.POLICY_PORT, Outcome.POLICY_SCOPE})
 
 
@@ -40,6 +42,10 @@ class Surveyable(Protocol):
 
     def surveyed(self, doc_id: int) -> Surveyed:
         """Return a document with its links and what a handler noted of it."""
+        ...
+
+    def surveyed_all(self, doc_ids: Iterable[int]) -> Mapping[int, Surveyed]:
+        """Return such documents by their numbers."""
         ...
 
 
@@ -181,17 +187,24 @@ class _Walk:
         self.seen.update(met.doc_id for met in level)
         while level:
             below: list[Met] = []
-            # It grows meanwhile: by the targets of redirects.
-            for met in level:
-                self._meet(met, level, below)
+            for met, row in self._rows(level):
+                self._meet(met, row, level, below)
             depth += 1
             if 0 <= self._max_depth < depth:
                 self.found.too_deep += len(below)
                 return
             level = below
 
-    def _meet(self, met: Met, level: list[Met], below: list[Met]) -> None:
-        row = self._catalog.surveyed(met.doc_id)
+    def _rows(self, level: list[Met]) -> Iterator[tuple[Met, Surveyed]]:
+        """Go through a level, which grows meanwhile: by the targets of redirects."""
+        start = 0
+        while step := level[start : start + _STEP]:
+            rows = self._catalog.surveyed_all(met.doc_id for met in step)
+            for met in step:
+                yield met, rows[met.doc_id]
+            start += len(step)
+
+    def _meet(self, met: Met, row: Surveyed, level: list[Met], below: list[Met]) -> None:
         if not self._is_page(met, row):
             return
         self.found.met.append(met)
