@@ -19,7 +19,8 @@ from gossamer.messages import Done, Findings, Visit
 from gossamer.wire.results import Result
 
 _MAX_FRAME: Final = 7 << 29
-_READ_SIZE: Final = 1 << 18
+# As much as is taken from the heap: more would be mapped and given back each time.
+_READ_SIZE: Final = 1 << 16
 
 
 class Tag(IntEnum):
