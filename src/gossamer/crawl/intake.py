@@ -1,8 +1,10 @@
 """What becomes of a fetch: it is kept, understood, and reported once it is durable.
 
-Order of durability: what a visit brought is appended to the archive and synced; only then do its
-findings go to the coordinator, which commits them. DONE goes with them: a visit holds its place
-until it is committed, so telling it earlier would only cost another message.
+Order of durability: what a visit brought is appended to the archive and written; only then do its
+findings go to the coordinator, which commits them. Who syncs it is part of the assignment: this
+process before it reports, or the coordinator before it commits (`archive_sync.py`). DONE goes with
+them: a visit holds its place until nobody has to repeat it, so telling it earlier would only cost
+another message.
 
 Who fetched it does not matter here: the spider of this process, or one on another machine.
 """
@@ -71,6 +73,7 @@ class Intake:
         settings = assignment.settings
         self._settings = settings
         self._store = store
+        self._syncs = assignment.syncs
         self._watch = watch
         self._clock = clock
         self._send = send
@@ -100,14 +103,14 @@ class Intake:
             self.flush()
 
     def flush(self) -> None:
-        """Make durable what is not yet, then report it."""
+        """Settle what is not yet, then report it."""
         if not self._unsynced:
             return
         done, self._done = self._done, []
         findings, self._unsynced = self._unsynced, []
         try:
             if self._store is not None:
-                self._store.sync()
+                self._settle(self._store)
             if self._copies is not None:
                 findings = self._kept(findings, self._copies.sync())
         except StorageError as error:
@@ -138,6 +141,12 @@ class Intake:
             or len(self._unsynced) >= self._sync_after
             or self._clock.monotonic() - self._oldest_unsynced >= self._sync_seconds
         )
+
+    def _settle(self, store: Store) -> None:
+        if self._syncs:
+            store.sync()
+        else:
+            store.write_out()
 
     def _kept(self, findings: list[Findings], refused: Mapping[int, str]) -> list[Findings]:
         """Return the findings, as failures where what they were found in could not be kept."""

@@ -12,6 +12,7 @@ from gossamer.catalog.catalog import Catalog, Committed, Counts, HostClock, Robo
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
+from gossamer.crawl.archive_sync import ArchiveSync
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.report_log import Judge, ReportLog
 from gossamer.crawl.stops import Stops
@@ -44,8 +45,9 @@ class Keeper:
         stops: Stops,
         counts: Counts,
         log: ReportLog | None = None,
+        archive: ArchiveSync | None = None,
     ) -> None:
-        """`log`: where findings are kept that wait for their transaction."""
+        """`log`: where findings are kept that wait; `archive`: synced before they are committed."""
         self._settings = settings
         self._directory = directory
         self._clock = clock
@@ -54,6 +56,7 @@ class Keeper:
         self._ledger = ledger
         self._stops = stops
         self._log = log
+        self._archive = archive
         self._enough = ledger.backlog // 2 or max(1, settings.crawl.concurrency // 2)
         self.hungry = True
         """Whether there is nothing to order before more is committed."""
@@ -141,6 +144,7 @@ class Keeper:
         complete = log.turn() if log is not None else 0
 
         def job(catalog: Catalog) -> tuple[Committed, Counts]:
+            self._sync_archive(batch)
             committed = catalog.commit(verdicts, wall, clocks, (), robots, self._admission)
             if log is not None:
                 log.forget(complete)
@@ -153,6 +157,18 @@ class Keeper:
             self.on_committed(verdicts, committed)
 
         self.write(job, then)
+
+    def _sync_archive(self, batch: Sequence[Findings]) -> None:
+        """In the writer's thread: have the disk keep what is about to be pointed to."""
+        if self._archive is None:
+            return
+        try:
+            self._archive.sync(batch)
+        except StorageError:
+            # What the disk did not keep must not be believed by the next run either.
+            if self._log is not None:
+                self._log.drop()
+            raise
 
     def write(self, job: Callable[[Catalog], _Result], then: Callable[[_Result], None]) -> None:
         """Have the catalog changed; what a full disk refuses is done when there is room again."""

@@ -53,6 +53,8 @@ class Assignment(Struct, frozen=True):
     start_urls: tuple[str, ...]
     policy: bytes
     main_script: str = ""
+    syncs: bool = True
+    """Whether a worker syncs what it keeps before it reports it; else that is done later."""
 
 
 class Deposit(Struct, frozen=True, array_like=True, gc=False):

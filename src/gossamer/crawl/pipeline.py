@@ -28,6 +28,7 @@ from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
+from gossamer.crawl.archive_sync import ArchiveSync
 from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
 from gossamer.crawl.keeper import Keeper
@@ -104,6 +105,7 @@ def crawl_workspace(
         locked(workspace, clock),
         _open_catalog(workspace, settings) as catalog,
         contextlib.closing(ReportLog(workspace.directory)) as log,
+        contextlib.closing(ArchiveSync(workspace.archive)) as archive,
     ):
         seeds, _ = seed(catalog, starts, clock.time())
         if not seeds:
@@ -111,14 +113,16 @@ def crawl_workspace(
                 f"nothing to crawl in {directory}: it has no start URL yet; "
                 f"give one: gossamer crawl URL --dir {quote(str(directory))}"
             )
-        recovery = begin_run(catalog, log, settings.url, judge, clock.time())
+        repair(workspace.archive, catalog.known_good())
+        recovery = begin_run(catalog, log, settings.url, judge, clock.time(), archive)
         reconsider(catalog, seeds, settings, clock.time())
         workspace.keep_settings(settings)
         note_secrets(catalog, settings)
-        repair(workspace.archive, catalog.known_good())
         if recrawl:
             catalog.requeue_due(clock.time(), _MAX_REQUEUED)
-        ground = Ground(workspace, catalog, recovery, tuple(seeds), settings, stops, clock, log)
+        ground = Ground(
+            workspace, catalog, recovery, tuple(seeds), settings, stops, clock, log, archive
+        )
         with wired(ground, partial(crew_of, ground, main_script, launched)) as parts:
             coordinator = Coordinator(parts, on_progress, on_pages, before_end=before_end)
             with signals(stops, parts.spider) if install_signals else contextlib.nullcontext():
@@ -225,6 +229,8 @@ class Ground(Struct, frozen=True):
     stops: Stops
     clock: Clock
     log: ReportLog | None = None
+    archive: ArchiveSync | None = None
+    """Synced before findings are committed; None: by the workers, before they report."""
 
 
 @contextlib.contextmanager
@@ -271,6 +277,7 @@ def wired(
         stops,
         catalog.counts(),
         ground.log,
+        ground.archive,
     )
     spider.watch(resolver.fileno(), names.listen)
     spider.watch(writer.fileno(), writer.wake)
@@ -319,6 +326,7 @@ def crew_of(
         start_urls=ground.seeds,
         policy=policy.to_bytes(),
         main_script=main_script,
+        syncs=ground.archive is None,
     )
     if settings.crawl.workers:
         return ProcessCrew(

@@ -2,7 +2,8 @@
 
 A visit gives its place to the next as soon as its findings are here, so that transactions can be
 large while a crash repeats nothing but open fetches: `begin_run` commits what is found here.
-Nothing is synced. After a loss of power some of it may be missing; those visits are repeated.
+Nothing is synced. After a loss of power some of it may be missing, or what it points to in the
+archive; those visits are repeated.
 
 Theory of operation. There are two files. New findings go to one of them; `turn` says that they are
 about to be committed, and later ones go to the other; `forget` says that they have been, and
@@ -25,6 +26,7 @@ import msgspec
 from gossamer.catalog.catalog import Catalog, Recovery, Verdict
 from gossamer.config.url import UrlSettings
 from gossamer.crawl.admission import Admission
+from gossamer.crawl.archive_sync import ArchiveSync
 from gossamer.messages import Findings
 from gossamer.store import disk
 
@@ -101,6 +103,11 @@ class ReportLog:
         """Note that a complete file has been committed, before the next one is; any thread may."""
         os.ftruncate(self._files[complete % 2], 0)
 
+    def drop(self) -> None:
+        """Make nothing of what is here be found again; any thread may."""
+        for file in self._files:
+            os.ftruncate(file, 0)
+
     def close(self) -> None:
         """Let go of the files."""
         for file in self._files:
@@ -109,10 +116,20 @@ class ReportLog:
 
 
 def begin_run(
-    catalog: Catalog, log: ReportLog, settings: UrlSettings, judge: Judge, now: float
+    catalog: Catalog,
+    log: ReportLog,
+    settings: UrlSettings,
+    judge: Judge,
+    now: float,
+    archive: ArchiveSync | None = None,
 ) -> Recovery:
-    """Start a run, after what the last one had found and could not commit any more."""
+    """Start a run, after what the last one had found and could not commit any more.
+
+    `archive`: where that may not have been synced. It has been repaired.
+    """
     left = log.left(catalog.last_run_id())
+    if archive is not None:
+        left = archive.present(left)
     if left:
         gate = Admission(settings, catalog.traps())
         catalog.commit([judge(findings, now) for findings in left], now, gate=gate)

@@ -64,6 +64,9 @@ class MemoryStore:
     def sync(self) -> None:
         """Do nothing: what is in memory is as durable as it gets."""
 
+    def write_out(self) -> None:
+        """Do nothing, likewise."""
+
     def read(self, pointer: Pointer) -> StoredDocument:
         """Give a document back, with the payload that it repeats."""
         document = self._at(pointer)

@@ -8,6 +8,9 @@ A pointer is handed out before its bytes are durable, so that many documents sha
 * `append` may have to write when much waits. If it raises a StorageError, the same is void, and the
   next `sync` raises too, so that who only looks at `sync` misses nothing.
 * What a sync that returned has promised is never touched again.
+* `write_out` promises less: that what was appended outlives this process, not a loss of power. Who
+  is told of it has to sync the files (`archive_sync.py` of the crawl) before relying on them. In
+  all else it is like `sync`.
 """
 
 import hashlib
@@ -82,6 +85,10 @@ class Store(Protocol):
 
     def sync(self) -> None:
         """Make everything appended so far durable; may be called from another thread."""
+        ...
+
+    def write_out(self) -> None:
+        """Have everything appended so far outlive this process."""
         ...
 
     def read(self, pointer: Pointer) -> StoredDocument:

@@ -1,17 +1,19 @@
 """A store of WARC files in a folder that several writers share, each with files of its own.
 
 Theory of operation. `append` compresses records and puts them in memory, in the order and at the
-offsets that they will have in the file; `sync` writes and syncs what waits there. Two locks:
+offsets that they will have in the file; `sync` writes and syncs what waits there, `write_out` only
+writes it. Two locks:
 `_memory` guards the waiting records and is held for moments, `_disk` is held while files are
 written; who needs both takes `_disk` first. A file that has reached its size is finished by the
-sync after.
+call after.
 
 When the disk refuses anything, all that waits is dropped, every file of the moment is cut back to
-what was durable, and the next append begins a new file: an fdatasync that failed is never repeated
+what was promised, and the next append begins a new file: an fdatasync that failed is never repeated
 and believed.
 """
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -84,6 +86,13 @@ class WarcStore:
 
     def sync(self) -> None:
         """Write and sync everything appended so far."""
+        self._settle(self._make_durable)
+
+    def write_out(self) -> None:
+        """Write everything appended so far; who was told of it syncs it."""
+        self._settle(self._promise)
+
+    def _settle(self, settle: Callable[[], None]) -> None:
         with self._memory:
             voids = self._voids
         with self._disk:
@@ -93,7 +102,7 @@ class WarcStore:
             if self._voids != voids:
                 raise StoreError(f"another sync in {self._folder} failed; append again")
             self._write()
-            self._make_durable()
+            settle()
 
     def read(self, pointer: Pointer) -> StoredDocument:
         """Give a document back."""
@@ -127,7 +136,7 @@ class WarcStore:
         with self._memory:
             files, self._files = self._files, []
         for file in files:
-            if file.size == file.durable:
+            if file.size == file.synced:
                 file.finish(self._folder)
             elif file.cut_back(self._folder):
                 self._abandoned.append(file.name)
@@ -173,13 +182,9 @@ class WarcStore:
         with self._memory:
             files = list(self._files)
         try:
-            new = any(file.durable == 0 < file.written for file in files)
+            self._sync_files(files)
             for file in files:
-                file.sync(self._system)
-            if new:
-                disk.sync_folder(self._system, self._folder)
-            for file in files:
-                file.durable = file.written
+                file.promised = file.written
         except OSError as error:
             self._void()
             raise disk.refusal("sync", self._folder, error) from error
@@ -188,18 +193,41 @@ class WarcStore:
             raise
         self._finish_full(files)
 
+    def _promise(self) -> None:
+        with self._memory:
+            files = list(self._files)
+        for file in files:
+            file.promised = file.written
+        if len(files) > 1:
+            # A file with its final name is whole. One that is not gets its name by a repair.
+            with suppress(OSError):
+                self._sync_files(files[:-1])
+            self._finish_full(files)
+
+    def _sync_files(self, files: "list[_File]") -> None:
+        new = any(file.synced == 0 < file.written for file in files)
+        for file in files:
+            file.sync(self._system)
+        if new:
+            disk.sync_folder(self._system, self._folder)
+        for file in files:
+            file.synced = file.written
+
     def _finish_full(self, files: "list[_File]") -> None:
         """Close all files but the one that is appended to."""
         with self._memory:
             full = [
-                file for file in files if file is not self._files[-1] and file.size == file.durable
+                file for file in files if file is not self._files[-1] and file.size == file.promised
             ]
             self._files = [file for file in self._files if file not in full]
         for file in full:
-            file.finish(self._folder)
+            if file.size == file.synced:
+                file.finish(self._folder)
+            elif file.cut_back(self._folder):
+                self._abandoned.append(file.name)
 
     def _void(self) -> None:
-        """Forget everything that is not durable."""
+        """Forget everything that was not promised."""
         with self._memory:
             files, self._files = self._files, []
             self._waiting_bytes = 0
@@ -210,13 +238,14 @@ class WarcStore:
 
 
 class _File:
-    """A file being written: its records in memory, then on disk, then durable."""
+    """A file being written: its records in memory, then written, promised and synced."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.size = 0
         self.written = 0
-        self.durable = 0
+        self.promised = 0
+        self.synced = 0
         self._waiting: list[bytes] = []
         self._descriptor = -1
 
@@ -241,7 +270,7 @@ class _File:
 
     def sync(self, system: disk.System) -> None:
         """Ask the disk to keep what was written."""
-        if self.written > self.durable:
+        if self.written > self.synced:
             system.fdatasync(self._descriptor)
 
     def finish(self, folder: Path) -> None:
@@ -254,16 +283,16 @@ class _File:
             (folder / (self.name + OPEN_SUFFIX)).rename(folder / self.name)
 
     def cut_back(self, folder: Path) -> bool:
-        """Leave on disk only what was durable; return whether that is anything."""
+        """Leave on disk only what was promised; return whether that is anything."""
         if self._descriptor < 0:
             return False
         with suppress(OSError):
-            os.ftruncate(self._descriptor, self.durable)
+            os.ftruncate(self._descriptor, self.promised)
         self._close()
-        if self.durable == 0:
+        if self.promised == 0:
             with suppress(OSError):
                 (folder / (self.name + OPEN_SUFFIX)).unlink()
-        return self.durable > 0
+        return self.promised > 0
 
     def _close(self) -> None:
         if self._descriptor >= 0:
