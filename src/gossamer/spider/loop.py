@@ -64,10 +64,19 @@ class Loop:
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
 
     def add(self, handle: pycurl.Curl) -> None:
-        """Start a transfer now."""
+        """Take in a transfer; `settle` starts it."""
         self._multi.add_handle(handle)
         self._added += 1
-        self._settle()
+
+    def settle(self) -> None:
+        """Let libcurl do what it wants to do at once: two rounds as a rule."""
+        for _ in range(_MAX_ROUNDS):
+            if self._timer_at is None or self._timer_at > self._clock.monotonic():
+                break
+            self._timer_at = None
+            self._running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
+        if self.on_settled is not None:
+            self.on_settled()
 
     def remove(self, handle: pycurl.Curl) -> None:
         """Take out a transfer, finished or not; what it had open is closed if it was not."""
@@ -150,7 +159,7 @@ class Loop:
                 watched = True
             else:
                 self.forget(fd)
-        self._settle()
+        self.settle()
         return self._collect() if self._running < self._added else [], watched
 
     def close(self) -> None:
@@ -185,16 +194,6 @@ class Loop:
             self._poller.register(fd, mask)
         except FileExistsError:
             self._poller.modify(fd, mask)
-
-    def _settle(self) -> None:
-        """Let libcurl do what it wants to do at once: two rounds as a rule."""
-        for _ in range(_MAX_ROUNDS):
-            if self._timer_at is None or self._timer_at > self._clock.monotonic():
-                break
-            self._timer_at = None
-            self._running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
-        if self.on_settled is not None:
-            self.on_settled()
 
     def _collect(self) -> list[Ended]:
         ended: list[Ended] = []
