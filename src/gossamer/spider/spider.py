@@ -46,7 +46,7 @@ class Spider:
         self._clock = clock
         self._trust = Trust(settings)
         limit = _raise_descriptor_limit()
-        self._loop = Loop(clock, min(MAX_IDLE_CONNECTIONS, limit // 2))
+        self._loop = Loop(min(MAX_IDLE_CONNECTIONS, limit // 2))
         self._gate = Gate(self._loop)
         self._shared = Surroundings(
             settings=settings,
