@@ -76,15 +76,19 @@ def _measure(port: int, arguments: argparse.Namespace) -> None:
 def _run(spider: Spider, urls: list[str], count: int, arguments: argparse.Namespace) -> None:
     begun = done = 0
     while done < count:
-        while begun < count and begun - done < arguments.concurrency:
-            url = urls[begun % len(urls)]
-            spider.start(Visit(begun, begun, "127.0.0.1", url, report_start=arguments.report_start))
-            begun += 1
+        room = min(count - begun, arguments.concurrency - (begun - done))
+        spider.start(*(_visit(begun + number, urls, arguments) for number in range(room)))
+        begun += room
         for fetch in spider.poll(1.0):
             if fetch.outcome is not Outcome.OK or len(fetch.body) != arguments.bytes:
                 sys.exit(f"unexpected answer: {fetch.outcome!r} {fetch.detail}")
             done += 1
         spider.started()
+
+
+def _visit(number: int, urls: list[str], arguments: argparse.Namespace) -> Visit:
+    url = urls[number % len(urls)]
+    return Visit(number, number, "127.0.0.1", url, report_start=arguments.report_start)
 
 
 def _start_server(folder: Path, page: bytes, kind: str) -> tuple[subprocess.Popen[bytes], int]:

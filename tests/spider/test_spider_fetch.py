@@ -14,9 +14,11 @@ from rawserver import Connection, RawServer, chunked, page
 from conftest import LOOPBACK, QUICK, MakeSpider, fetch_all, fetch_one, visit
 from gossamer.clock import SystemClock
 from gossamer.config.spider import SpiderSettings
+from gossamer.config.url import UrlSettings
 from gossamer.errors import ConfigError
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
+from gossamer.url.address import AddressPolicy
 from held_ports import HeldPort
 
 
@@ -308,6 +310,33 @@ def test_a_request_goes_out_without_a_poll(server: RawServer, make_spider: MakeS
     while len(server.requests) < 2 and time.monotonic() < until:
         time.sleep(0.005)
     assert server.paths() == ["/a", "/b"]
+
+
+def test_a_new_policy_counts_for_kept_connections_too(
+    server: RawServer, make_spider: MakeSpider
+) -> None:
+    """What was allowed before is not allowed for ever."""
+    spider = make_spider()
+    assert fetch_one(spider, url(server, "a")).outcome is Outcome.OK
+    assert fetch_one(spider, url(server, "a")).outcome is Outcome.OK
+    spider.use_policy(AddressPolicy(UrlSettings()))
+    assert fetch_one(spider, url(server, "b")).outcome is Outcome.POLICY_PRIVATE_ADDRESS
+    assert server.paths() == ["/a", "/a"]
+
+
+def test_several_visits_begin_with_one_call(server: RawServer, make_spider: MakeSpider) -> None:
+    """One among them that may not be made holds up none of the others."""
+    spider = make_spider()
+    names = ("a", "b", "keep-once")
+    visits = [visit(n, url(server, name, f"{name}.example")) for n, name in enumerate(names)]
+    spider.start(visits[0], visit(9, "ftp://a.example/"), *visits[1:])
+    ended: dict[int, Outcome] = {}
+    until = time.monotonic() + 20
+    while spider.open_count() and time.monotonic() < until:
+        ended.update((each.visit.trans_id, each.outcome) for each in spider.poll(0.5))
+    fine = dict.fromkeys(range(3), Outcome.OK)
+    assert ended == {**fine, 9: Outcome.REDIR_SCHEME}
+    assert sorted(server.paths()) == ["/a", "/b", "/keep-once"]
 
 
 def test_started_is_told_live_once_and_only_when_asked(

@@ -85,6 +85,23 @@ def test_what_is_mended_needs_no_mending(data: bytes, cut: int) -> None:
     inspect(whole[:cut])
 
 
+PIECES = st.sampled_from(
+    [b"\r", b"\n", b"\r\n", b"\r\n\r\n", b":", b"a", b"a: b\r\n", b" ", b"chunked", b"HTTP/1.1 200"]
+)
+
+
+@given(st.sampled_from([b"HTTP/1.1 200", b"HTTP/1.0 404 X", b"HTTP/1.2 200"]), st.lists(PIECES))
+def test_a_head_is_judged_alike_behind_an_interim_one(start: bytes, pieces: list[bytes]) -> None:
+    """The short way to see that a head is fit is taken by first heads only."""
+    data = start + b"".join(pieces)
+    alone, behind = inspect(data), inspect(b"HTTP/1.1 103 Early Hints\r\n\r\n" + data)
+    if isinstance(alone, Mended):
+        assert isinstance(behind, Mended)
+        assert (alone.head, alone.flags) == (behind.head, behind.flags)
+    else:
+        assert alone == behind
+
+
 @given(st.binary(max_size=50), st.integers(0, 50))
 def test_the_end_is_found_though_it_is_cut(data: bytes, cut: int) -> None:
     whole = data + b"\r\n\r\n"

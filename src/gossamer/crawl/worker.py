@@ -26,8 +26,7 @@ class Worker:
 
     def begin(self, visits: Sequence[Visit]) -> None:
         """Start fetching on receipt."""
-        for visit in visits:
-            self._spider.start(visit)
+        self._spider.start(*visits)
 
     def step(self, fetches: Sequence[Fetch]) -> None:
         """Report what has happened, understand what was fetched, sync when it is worth it."""

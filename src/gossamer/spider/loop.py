@@ -6,8 +6,6 @@ from typing import Any, Final, Protocol
 
 import pycurl
 
-from gossamer.clock import Clock
-
 Ended = tuple[pycurl.Curl, int, str]
 """A handle whose transfer is over, libcurl's error code (0 is success) and its words."""
 
@@ -44,30 +42,36 @@ class Loop:
     stays registered until it fires: most connections are used again soon.
     """
 
-    def __init__(self, clock: Clock, max_connections: int) -> None:
-        self._clock = clock
+    def __init__(self, max_connections: int) -> None:
         self._poller = _make_poller()
         self._wanted: dict[int, int] = {}
         self._taps: dict[int, tuple[int, Callable[[int], None]]] = {}
         self._changed: set[int] = set()
         self._registered: dict[int, int] = {}
         self._watched: dict[int, Callable[[], None]] = {}
-        self._timer_at: float | None = None
         self._running = 0
         self._added = 0
         self.on_settled: Callable[[], None] | None = None
         """Called when libcurl has done all that it could do at once."""
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
-        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         self._multi.setopt(pycurl.M_MAXCONNECTS, max_connections)
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
 
     def add(self, handle: pycurl.Curl) -> None:
-        """Start a transfer now."""
+        """Take in a transfer; `settle` starts it."""
         self._multi.add_handle(handle)
         self._added += 1
-        self._settle()
+
+    def settle(self) -> None:
+        """Let libcurl do what it wants to do at once: two rounds as a rule."""
+        for _ in range(_MAX_ROUNDS):
+            # Asked for: as a callback, libcurl's timer would speak several times a request.
+            if self._multi.timeout():
+                break
+            self._running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
+        if self.on_settled is not None:
+            self.on_settled()
 
     def remove(self, handle: pycurl.Curl) -> None:
         """Take out a transfer, finished or not; what it had open is closed if it was not."""
@@ -128,10 +132,11 @@ class Loop:
 
     def run(self, timeout: float) -> tuple[list[Ended], bool]:
         """Wait for one round of events; returns what ended, and whether a watch fired."""
+        milliseconds = self._multi.timeout()
         if self._running < self._added:
             timeout = 0.0
-        elif self._timer_at is not None:
-            timeout = min(timeout, max(self._timer_at - self._clock.monotonic(), 0.0))
+        elif milliseconds >= 0:
+            timeout = min(timeout, milliseconds / 1000.0)
         watched = False
         if self._changed:
             self._tell_changes()
@@ -150,7 +155,7 @@ class Loop:
                 watched = True
             else:
                 self.forget(fd)
-        self._settle()
+        self.settle()
         return self._collect() if self._running < self._added else [], watched
 
     def close(self) -> None:
@@ -186,16 +191,6 @@ class Loop:
         except FileExistsError:
             self._poller.modify(fd, mask)
 
-    def _settle(self) -> None:
-        """Let libcurl do what it wants to do at once: two rounds as a rule."""
-        for _ in range(_MAX_ROUNDS):
-            if self._timer_at is None or self._timer_at > self._clock.monotonic():
-                break
-            self._timer_at = None
-            self._running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
-        if self.on_settled is not None:
-            self.on_settled()
-
     def _collect(self) -> list[Ended]:
         ended: list[Ended] = []
         while True:
@@ -211,14 +206,6 @@ class Loop:
         else:
             self._wanted[fd] = _MASKS.get(what, _READ)
             self._changed.add(fd)
-
-    def _on_timer(self, milliseconds: int) -> None:
-        if milliseconds < 0:
-            self._timer_at = None
-        elif milliseconds:
-            self._timer_at = self._clock.monotonic() + milliseconds / 1000.0
-        else:
-            self._timer_at = 0.0
 
 
 def _make_poller() -> _Poller:

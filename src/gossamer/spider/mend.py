@@ -10,6 +10,10 @@ from typing import Final
 
 from msgspec import Struct
 
+# Nearly all heads: final, of a version that libcurl knows, and a colon in each line.
+_USUAL: Final = re.compile(
+    rb"HTTP/1\.[01] [02-9]\d\d(?!\d)[^\n]*+\n(?:[^:\r\n]*+:[^\n]*+\n)*+\r?\n"
+)
 _STATUS: Final = re.compile(rb"HTTP/1\.(\d) (\d\d\d)(?!\d)")
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _NO_COLON: Final = re.compile(rb"\n[^:\r\n \t][^:\r\n]*\r?(?=\n)")
@@ -38,6 +42,9 @@ class Mended(Struct, frozen=True, gc=False):
 
 def inspect(data: bytes) -> Passed | Mended | None:
     """Look at the start of a response; None when more of it is needed."""
+    usual = _USUAL.match(data)
+    if usual is not None and usual.end() <= _MANY_LINES_BYTES:
+        return Passed(chunked=data.find(b"hunked", 0, usual.end()) >= 0)
     start = 0
     while True:
         status = _STATUS.match(data, start)

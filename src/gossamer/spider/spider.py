@@ -26,13 +26,14 @@ from gossamer.spider.request import RequestForm
 from gossamer.spider.transfer import Surroundings, Transfer
 from gossamer.spider.trust import Trust
 from gossamer.url.address import AddressPolicy, port_refusal
-from gossamer.url.canonical import host_of, port_of
+from gossamer.url.parts import authority_of, host_of, port_of
 
 MAX_IDLE_CONNECTIONS: Final = 4_096
 BEHIND_PROXY: Final = "0.0.0.0"
 """The address of a host whose name the proxy resolves; it is never connected to."""
 _SPARE_DESCRIPTORS: Final = 64
 _MAX_SPARE_HANDLES: Final = 1_024
+_MAX_ALLOWED: Final = 4_096
 _LONGEST_TICK_SECONDS: Final = 0.1
 _SHORTEST_TICK_SECONDS: Final = 0.005
 _OWN_LAG_SECONDS: Final = 0.25
@@ -46,7 +47,7 @@ class Spider:
         self._clock = clock
         self._trust = Trust(settings)
         limit = _raise_descriptor_limit()
-        self._loop = Loop(clock, min(MAX_IDLE_CONNECTIONS, limit // 2))
+        self._loop = Loop(min(MAX_IDLE_CONNECTIONS, limit // 2))
         self._gate = Gate(self._loop)
         self._shared = Surroundings(
             settings=settings,
@@ -60,27 +61,33 @@ class Spider:
             gate=self._gate,
             proxies=Proxies(settings.proxies),
         )
+        # Authorities with an address at which they may be asked: found out once for many visits.
+        self._allowed: set[tuple[str, str]] = set()
         self._open: dict[pycurl.Curl, Transfer] = {}
         self._spare: list[Transfer] = []
         self._finished: list[Fetch] = []
         self._sent: list[tuple[int, float]] = []
         self._due_reports: list[int] = []
+        self._update_seconds = settings.timeout_update_ms / 1000.0
         self._tick = _tick(settings)
         self._sweep_at = 0.0
         self._left_at = clock.monotonic()
 
-    def start(self, visit: Visit) -> None:
-        """Begin a fetch now (S0.20); one that may not be made is finished at once."""
-        refusal = self._refusal(visit)
-        if refusal is not None:
-            self._finished.append(self._refuse(visit, *refusal))
-            return
-        transfer = self._spare.pop() if self._spare else Transfer(self._shared)
-        now = self._clock.monotonic()
-        transfer.begin(visit, now, self._clock.time())
-        transfer.report_at = now + self._settings.timeout_update_ms / 1000.0
-        self._open[transfer.handle] = transfer
-        self._loop.add(transfer.handle)
+    def start(self, *visits: Visit) -> None:
+        """Begin fetches now (S0.20); one that may not be made is finished at once."""
+        now, wall = self._clock.monotonic(), self._clock.time()
+        for visit in visits:
+            refusal = self._refusal(visit)
+            if refusal is not None:
+                self._finished.append(self._refuse(visit, *refusal))
+                continue
+            transfer = self._spare.pop() if self._spare else Transfer(self._shared)
+            transfer.begin(visit, now, wall)
+            transfer.report_at = now + self._update_seconds
+            self._open[transfer.handle] = transfer
+            self._loop.add(transfer.handle)
+        # All of them go out in one call: what surrounds it is not paid for each of them.
+        self._loop.settle()
 
     def poll(self, timeout: float) -> list[Fetch]:
         """Move everything forward until something ended or is to be told, or time is up."""
@@ -139,6 +146,7 @@ class Spider:
     def use_policy(self, policy: AddressPolicy) -> None:
         """Replace the address policy, for connections made from now on."""
         self._shared.policy = policy
+        self._allowed.clear()
 
     def cancel(self, trans_ids: AbstractSet[int] | None = None) -> list[Visit]:
         """Stop these now, or everything; returns the visits that were open."""
@@ -178,6 +186,20 @@ class Spider:
         return visits
 
     def _refusal(self, visit: Visit) -> tuple[Outcome, str] | None:
+        """Return why a visit may not be made; what was allowed is not judged again."""
+        if visit.manner is not None:
+            return self._judge(visit)
+        key = authority_of(visit.url), visit.address
+        if key in self._allowed:
+            return None
+        refusal = self._judge(visit)
+        if refusal is None:
+            if len(self._allowed) >= _MAX_ALLOWED:
+                self._allowed.clear()
+            self._allowed.add(key)
+        return refusal
+
+    def _judge(self, visit: Visit) -> tuple[Outcome, str] | None:
         url = visit.url
         if not url.startswith(("http://", "https://")):
             return Outcome.REDIR_SCHEME, f"not an http or https URL: {url[:100]}"
@@ -234,10 +256,9 @@ class Spider:
             else:
                 transfer.check_at = found.at
                 transfer.sample = found.sample
-        update = self._settings.timeout_update_ms / 1000.0
         for transfer in [each for each in self._open.values() if each.report_at <= now]:
             self._due_reports.append(transfer.visit.trans_id)
-            transfer.report_at = now + update
+            transfer.report_at = now + self._update_seconds
 
     def _forgive_own_lag(self, now: float) -> None:
         """Time in which we did not look at the sockets is no fault of the servers."""
