@@ -36,6 +36,10 @@ class Disk:
         for descriptor in self._held.values():
             os.close(descriptor)
 
+    def durable(self, path: Path) -> bytes | None:
+        """Return what of a file would be there; None: nothing for sure."""
+        return self._bytes.get(path.stat().st_ino)
+
     def lose_power(self, target: Path, chance: random.Random) -> None:
         """Make a folder as it could be found then.
 
