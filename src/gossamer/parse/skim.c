@@ -900,7 +900,10 @@ static enum verdict meta(struct page *page, const struct tag *tag)
         return GIVEN_UP;
     if (page->wants_label && !page->label.at && find_word(tag->whole, "charset"))
         TRY(declared(page, tag));
-    if (is_word(tag->subject, "description") && !tag->pragma.at) {
+    /* By reference it might be another description, and which is the first counts. */
+    if (tag->subject.at && memchr(tag->subject.at, '&', (size_t)length_of(tag->subject)))
+        return GIVEN_UP;
+    if (is_word(tag->subject, "description")) {
         if (page->description)
             return FINE;
         TRY(resolve(page, tag->content, 1));
