@@ -284,6 +284,7 @@ struct page {
     const byte *start, *at, *end;
     PyObject *entities;             /* borrowed: name, mostly with semicolon -> text */
     PyObject *references;           /* new: reference -> False */
+    PyObject *refused;              /* new, or NULL: met only in links that ask not to be followed */
     PyObject *title, *description;  /* new, or NULL */
     struct slice label;             /* the encoding as it is declared */
     PyObject *pieces;               /* new: copies of tags as bytes */
@@ -798,7 +799,27 @@ static enum verdict copy_element(struct page *page, const struct tag *tag)
 
 /* ------------------------------------------------------------------ elements */
 
-static enum verdict add_reference(struct page *page, struct slice href)
+/* The place of a link is that of the first of its kind, followed or not, if any is followed: then
+ * the tree tells it. */
+static enum verdict note_refused(struct page *page, PyObject *reference)
+{
+    if (!page->refused && !(page->refused = PySet_New(NULL)))
+        return FAILED;
+    int is_known = PyDict_Contains(page->references, reference);
+    if (is_known)
+        return is_known < 0 ? FAILED : FINE;
+    return PySet_Add(page->refused, reference) ? FAILED : FINE;
+}
+
+static enum verdict note_followed(struct page *page, PyObject *reference)
+{
+    int was_refused = page->refused ? PySet_Contains(page->refused, reference) : 0;
+    if (was_refused)
+        return was_refused < 0 ? FAILED : GIVEN_UP;
+    return PyDict_SetItem(page->references, reference, Py_False) ? FAILED : FINE;
+}
+
+static enum verdict add_reference(struct page *page, struct slice href, int is_refused)
 {
     if (memchr(href.at, '&', (size_t)length_of(href)) ||
         memchr(href.at, '\r', (size_t)length_of(href))) {
@@ -814,10 +835,11 @@ static enum verdict add_reference(struct page *page, struct slice href)
         if (length_of(tail) > 12)
             tail.at = tail.end - 12;
         struct slice *slot = &page->seen[hash_of(tail.at, length_of(tail)) % SEEN_SLOTS];
-        if (slot->at && length_of(*slot) == length_of(href) &&
+        if (!is_refused && slot->at && length_of(*slot) == length_of(href) &&
             !memcmp(slot->at, href.at, (size_t)length_of(href)))
             return FINE;
-        *slot = href;
+        if (!is_refused)
+            *slot = href;
     }
     const byte *mark = memchr(href.at, '#', (size_t)length_of(href));
     if (mark)
@@ -827,9 +849,10 @@ static enum verdict add_reference(struct page *page, struct slice href)
     PyObject *reference = PyUnicode_DecodeUTF8((const char *)href.at, length_of(href), NULL);
     if (!reference)
         return FAILED;
-    int failed = PyDict_SetItem(page->references, reference, Py_False);
+    enum verdict verdict =
+        is_refused ? note_refused(page, reference) : note_followed(page, reference);
     Py_DECREF(reference);
-    return failed ? FAILED : FINE;
+    return verdict;
 }
 
 static enum verdict anchor(struct page *page, const struct tag *tag)
@@ -842,12 +865,16 @@ static enum verdict anchor(struct page *page, const struct tag *tag)
             int begins = refused == tag->rel.at || is_space[refused[-1]];
             int ends = refused + 8 == tag->rel.end || is_space[refused[8]];
             int is_plain = begins && ends && length_of(tag->rel) < 1000 && !tag->carries;
-            return is_plain ? copy_element(page, tag) : GIVEN_UP;
+            if (!is_plain)
+                return GIVEN_UP;
+            if (tag->has_href)
+                TRY(add_reference(page, tag->href, 1));
+            return copy_element(page, tag);
         }
     }
     if (tag->carries)
         return GIVEN_UP;
-    return tag->has_href ? add_reference(page, tag->href) : FINE;
+    return tag->has_href ? add_reference(page, tag->href, 0) : FINE;
 }
 
 /* Finds the label in `text/html; charset=utf-8`. */
@@ -1405,6 +1432,7 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     else if (!PyErr_Occurred())
         PyErr_NoMemory();
     Py_XDECREF(page->references);
+    Py_XDECREF(page->refused);
     Py_XDECREF(page->pieces);
     Py_XDECREF(page->title);
     Py_XDECREF(page->description);
