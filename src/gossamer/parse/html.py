@@ -36,6 +36,7 @@ MAX_TITLE: Final = 512
 MAX_DESCRIPTION: Final = 1_024
 # Places mostly repeat each other; a page that has so many more than links is hostile.
 _PLACES_PER_LINK: Final = 4
+_SHORTEST_PLACE: Final = 2
 _LOOKED_AT: Final = 8_192
 _PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [xlink\:href])"
 
@@ -58,7 +59,9 @@ def understand_html(
     if note:
         notes.append(note)
     try:
-        skimmed = skim(body, charset, with_fingerprint=settings.near_duplicates)
+        skimmed = None
+        if not _may_have_places(body, settings.max_links * _PLACES_PER_LINK):
+            skimmed = skim(body, charset, with_fingerprint=settings.near_duplicates)
         if skimmed is None:
             return _Reader(_tree(body, charset), url, settings, joiner, notes).page(refresh_header)
         told = None if refresh_header else told_by(skimmed.pieces)
@@ -67,6 +70,14 @@ def understand_html(
         return _page_told(skimmed, told, url, settings, joiner, notes)
     except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
         return Page(outcome=Outcome.PARSE_FAILED, detail=f"cannot be parsed as HTML: {error}")
+
+
+def _may_have_places(body: bytes, limit: int) -> bool:
+    """Whether a page may have more places with a URL than are read: then its tree counts them."""
+    if len(body) <= limit * _SHORTEST_PLACE:
+        return False
+    # An attribute has one, or as many as it has commas, or as its style has url() and @import.
+    return sum(map(body.count, (b"=", b",", b"(", b"@"))) > limit
 
 
 def _tree(body: bytes, charset: str) -> Tree:

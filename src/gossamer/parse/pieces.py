@@ -17,7 +17,9 @@ METAS: Final = (
     f"meta:is([name=robots i], [name={AGENT_NAME} i], [name=description i], [http-equiv=refresh i])"
 )
 # Read in an order of their own, or of influence on others: these need the page as a whole.
-_NOT_ALONE: Final = "applet, base, command, object, style, html[manifest], head[profile]"
+_NOT_ALONE: Final = (
+    "applet, base, command, embed[codebase], object, style, html[manifest], head[profile]"
+)
 # Reading some pieces each by itself is cheaper than all of them together, reading many is not.
 _MOST_UNKNOWN: Final = 8
 _LEARNED_AT_ONCE: Final = 2

@@ -55,7 +55,6 @@ enum kind {
     SELECT,
     OPTION,
     FORM,
-    INPUT,
     SVG,
     DRAWING,    /* only inside of SVG */
     HTML,
@@ -74,7 +73,7 @@ static const struct name {
     {"defs", DRAWING},     {"ellipse", DRAWING},    {"form", FORM},
     {"frame", UNUSUAL},    {"frameset", UNUSUAL},   {"g", DRAWING},
     {"head", HEAD},        {"html", HTML},          {"iframe", RAW},
-    {"image", UNUSUAL},    {"input", INPUT},        {"isindex", UNUSUAL},
+    {"image", UNUSUAL},    {"isindex", UNUSUAL},
     {"line", DRAWING},     {"lineargradient", DRAWING}, {"listing", PREFORMATTED},
     {"marker", DRAWING},   {"mask", DRAWING},       {"math", UNUSUAL},
     {"meta", META},        {"noembed", RAW},        {"noframes", RAW},
@@ -93,10 +92,22 @@ static const struct name {
 
 /* Attributes that html.py and places.py look at (a test compares); `style` is one if it has a url. */
 static const char *const CARRIERS[] = {
-    "archive", "background", "cite",    "codebase", "data",    "formaction", "href",
-    "icon",    "imagesrcset", "longdesc", "manifest", "ping",  "poster",     "profile",
-    "src",     "srcset",   "usemap",  "xlink:href",
+    "action", "archive", "background",  "cite",     "codebase", "data", "formaction",
+    "href",   "icon",    "imagesrcset", "longdesc", "manifest", "ping", "poster",
+    "profile", "src",    "srcset",      "usemap",   "xlink:href",
 };
+
+/* The parser opens these again wherever they were left open, so that a page may have more of them
+ * than it has tags. */
+static const char *const FORMATTING[] = {
+    "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+};
+
+/* Besides those of a kind of their own, these leave the head open. */
+static const char *const IN_HEAD[] = {"base", "basefont", "bgsound", "link", "noscript"};
+
+/* They cannot become the parent of what comes after them. */
+static const char *const CHILDLESS[] = {"embed", "img", "source", "track"};
 
 /* Others that are looked at here. */
 static const char *const OTHERS[] = {"charset", "content", "http-equiv", "name", "rel", "style"};
@@ -242,6 +253,16 @@ static int append(struct buffer *buffer, const byte *bytes, size_t length)
     return 1;
 }
 
+#define IS_ONE_OF(text, words) is_one_of(text, words, sizeof(words) / sizeof *(words))
+
+static int is_one_of(struct slice text, const char *const *words, size_t count)
+{
+    for (size_t number = 0; number < count; number++)
+        if (is_word(text, words[number]))
+            return 1;
+    return 0;
+}
+
 /* ------------------------------------------------------------------ one page */
 
 /* Why reading ends early. */
@@ -263,6 +284,7 @@ struct page {
     const byte *start, *at, *end;
     PyObject *entities;             /* borrowed: name, mostly with semicolon -> text */
     PyObject *references;           /* new: reference -> False */
+    PyObject *refused;              /* new, or NULL: met only in links that ask not to be followed */
     PyObject *title, *description;  /* new, or NULL */
     struct slice label;             /* the encoding as it is declared */
     PyObject *pieces;               /* new: copies of tags as bytes */
@@ -273,6 +295,9 @@ struct page {
     byte tables[MAX_TABLES];        /* for each open table: TABLE, or in which part of it we are */
     int table_count;
     int wants_label, in_select, in_body, began, has_html, has_head;
+    int after_head;                 /* its end tag was met */
+    int beyond_head, maybe_beyond_head; /* the body began, even if its tag did not come yet */
+    enum { NO_PARENT, LAST_IS_PARENT, UNSURE } parent; /* of a source, if one came now */
     struct slice seen[SEEN_SLOTS];  /* references met lately as they are written: links repeat */
 };
 
@@ -564,15 +589,19 @@ static enum verdict read_text(struct page *page)
     page->at = text.end;
     if (text.at == text.end)
         return FINE;
-    if (!page->began || page->table_count) {
+    if (!page->beyond_head || page->table_count) {
         int in_table = page->table_count && page->tables[page->table_count - 1] == TABLE;
-        if (!page->began || in_table) {
+        if (!page->beyond_head || in_table) {
             if (says_anything(text)) {
-                if (in_table)
+                const byte *first = text.at;
+                while (is_space[*first])
+                    first++;
+                /* A reference might be white space. */
+                if (in_table || *first == '&')
                     return GIVEN_UP;
-                while (is_space[*text.at])
-                    text.at++;
-                page->began = 1;
+                if (!page->began)
+                    text.at = first;
+                page->began = page->beyond_head = 1;
             } else if (!page->began) {
                 return FINE;
             }
@@ -598,8 +627,8 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
     const char *text = (const char *)small;
     if (!strcmp(text, "style")) {
         /* An escape might hide a url(). */
-        if (find_word(value, "url") || memchr(value.at, '\\', (size_t)length_of(value)) ||
-            memchr(value.at, '&', (size_t)length_of(value)))
+        if (find_word(value, "url") || find_word(value, "import") || find_word(value, "\\") ||
+            find_word(value, "&#") || find_word(value, "&bsol"))
             tag->carries = 1;
     } else if (tag->kind == ANCHOR && !strcmp(text, "href")) {
         if (!tag->has_href)
@@ -629,9 +658,12 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
             tag->content = value;
         }
     } else if (is_carrier(small, length)) {
-        if (!strcmp(text, "formaction"))
-            return GIVEN_UP;    /* its form decides */
-        tag->carries = 1;
+        /* The form of a button decides; the others are lists, of any length. */
+        if (!strcmp(text, "formaction") || !strcmp(text, "ping") || !strcmp(text, "archive"))
+            return GIVEN_UP;
+        /* Where a form is sent is no page. */
+        if (tag->kind != FORM || strcmp(text, "action"))
+            tag->carries = 1;
     }
     return FINE;
 }
@@ -747,6 +779,12 @@ static enum verdict copy(struct page *page, struct slice bytes)
     return page->parents ? FINE : end_piece(page);
 }
 
+static struct slice name_of(const struct tag *tag)
+{
+    const byte *name = tag->whole.at + 1 + tag->is_end;
+    return (struct slice){name, name + tag->name_length};
+}
+
 /* Copies a tag and ends its element, so that it has nothing to do with what comes after it. */
 static enum verdict copy_element(struct page *page, const struct tag *tag)
 {
@@ -761,7 +799,27 @@ static enum verdict copy_element(struct page *page, const struct tag *tag)
 
 /* ------------------------------------------------------------------ elements */
 
-static enum verdict add_reference(struct page *page, struct slice href)
+/* The place of a link is that of the first of its kind, followed or not, if any is followed: then
+ * the tree tells it. */
+static enum verdict note_refused(struct page *page, PyObject *reference)
+{
+    if (!page->refused && !(page->refused = PySet_New(NULL)))
+        return FAILED;
+    int is_known = PyDict_Contains(page->references, reference);
+    if (is_known)
+        return is_known < 0 ? FAILED : FINE;
+    return PySet_Add(page->refused, reference) ? FAILED : FINE;
+}
+
+static enum verdict note_followed(struct page *page, PyObject *reference)
+{
+    int was_refused = page->refused ? PySet_Contains(page->refused, reference) : 0;
+    if (was_refused)
+        return was_refused < 0 ? FAILED : GIVEN_UP;
+    return PyDict_SetItem(page->references, reference, Py_False) ? FAILED : FINE;
+}
+
+static enum verdict add_reference(struct page *page, struct slice href, int is_refused)
 {
     if (memchr(href.at, '&', (size_t)length_of(href)) ||
         memchr(href.at, '\r', (size_t)length_of(href))) {
@@ -777,10 +835,11 @@ static enum verdict add_reference(struct page *page, struct slice href)
         if (length_of(tail) > 12)
             tail.at = tail.end - 12;
         struct slice *slot = &page->seen[hash_of(tail.at, length_of(tail)) % SEEN_SLOTS];
-        if (slot->at && length_of(*slot) == length_of(href) &&
+        if (!is_refused && slot->at && length_of(*slot) == length_of(href) &&
             !memcmp(slot->at, href.at, (size_t)length_of(href)))
             return FINE;
-        *slot = href;
+        if (!is_refused)
+            *slot = href;
     }
     const byte *mark = memchr(href.at, '#', (size_t)length_of(href));
     if (mark)
@@ -790,9 +849,10 @@ static enum verdict add_reference(struct page *page, struct slice href)
     PyObject *reference = PyUnicode_DecodeUTF8((const char *)href.at, length_of(href), NULL);
     if (!reference)
         return FAILED;
-    int failed = PyDict_SetItem(page->references, reference, Py_False);
+    enum verdict verdict =
+        is_refused ? note_refused(page, reference) : note_followed(page, reference);
     Py_DECREF(reference);
-    return failed ? FAILED : FINE;
+    return verdict;
 }
 
 static enum verdict anchor(struct page *page, const struct tag *tag)
@@ -804,12 +864,17 @@ static enum verdict anchor(struct page *page, const struct tag *tag)
         if (refused) {
             int begins = refused == tag->rel.at || is_space[refused[-1]];
             int ends = refused + 8 == tag->rel.end || is_space[refused[8]];
-            return begins && ends && length_of(tag->rel) < 1000 ? copy_element(page, tag) : GIVEN_UP;
+            int is_plain = begins && ends && length_of(tag->rel) < 1000 && !tag->carries;
+            if (!is_plain)
+                return GIVEN_UP;
+            if (tag->has_href)
+                TRY(add_reference(page, tag->href, 1));
+            return copy_element(page, tag);
         }
     }
     if (tag->carries)
-        TRY(copy_element(page, tag));
-    return tag->has_href ? add_reference(page, tag->href) : FINE;
+        return GIVEN_UP;
+    return tag->has_href ? add_reference(page, tag->href, 0) : FINE;
 }
 
 /* Finds the label in `text/html; charset=utf-8`. */
@@ -862,7 +927,10 @@ static enum verdict meta(struct page *page, const struct tag *tag)
         return GIVEN_UP;
     if (page->wants_label && !page->label.at && find_word(tag->whole, "charset"))
         TRY(declared(page, tag));
-    if (is_word(tag->subject, "description") && !tag->pragma.at) {
+    /* By reference it might be another description, and which is the first counts. */
+    if (tag->subject.at && memchr(tag->subject.at, '&', (size_t)length_of(tag->subject)))
+        return GIVEN_UP;
+    if (is_word(tag->subject, "description")) {
         if (page->description)
             return FINE;
         TRY(resolve(page, tag->content, 1));
@@ -911,7 +979,7 @@ static enum verdict raw_content(struct page *page, const struct tag *tag)
     }
     if (tag->kind == STYLE) {
         if (!find_word(content, "url(") && !find_word(content, "@import") &&
-            !memchr(content.at, '\\', (size_t)length_of(content)))
+            !memchr(content.at, '\\', (size_t)length_of(content)) && !tag->carries)
             return FINE;
         return copy(page, (struct slice){tag->whole.at, page->at});
     }
@@ -985,9 +1053,13 @@ static enum verdict start_of_root(struct page *page, const struct tag *tag)
         return GIVEN_UP;
     if (tag->kind == HTML && page->has_head)
         return GIVEN_UP;
+    /* What it carries goes to the beginning of the body, which may have been left behind. */
+    if (tag->kind == BODY && tag->carries && (page->beyond_head || page->maybe_beyond_head))
+        return GIVEN_UP;
     *met = 1;
     if (tag->kind != HTML)
         page->began = 1;
+    page->beyond_head |= tag->kind == BODY;
     return tag->carries ? copy(page, tag->whole) : FINE;
 }
 
@@ -1014,8 +1086,7 @@ static enum verdict start_in_table(struct page *page, const struct tag *tag)
     case STYLE:
         return FINE;
     case FORM:
-    case INPUT:
-        return *place == TABLE && tag->carries ? GIVEN_UP : FINE;
+        return FINE;
     default:
         return *place == TABLE ? GIVEN_UP : FINE;
     }
@@ -1041,7 +1112,7 @@ static enum verdict end_in_table(struct page *page, const struct tag *tag)
     case TABLE_PART:
         if (*place == TABLE)
             return FINE;
-        if (*place == CAPTION || strcmp((const char *)tag->name, "tr"))
+        if (*place == CAPTION || !is_word(name_of(tag), "tr"))
             return GIVEN_UP;
         *place = TABLE;
         return FINE;
@@ -1050,6 +1121,47 @@ static enum verdict end_in_table(struct page *page, const struct tag *tag)
     default:
         return *place == TABLE ? GIVEN_UP : FINE;
     }
+}
+
+/* Keeps track of whether the body began. */
+static enum verdict start_in_head(struct page *page, const struct tag *tag)
+{
+    switch (tag->kind) {
+    case TITLE:
+    case RAW:
+        /* It goes into the head, before the white space after that. */
+        if (page->after_head)
+            return GIVEN_UP;
+        page->maybe_beyond_head |= tag->kind == RAW;
+        return FINE;
+    case META:
+    case SCRIPT:
+    case STYLE:
+        return FINE;
+    default:
+        if (!IS_ONE_OF(name_of(tag), IN_HEAD))
+            page->beyond_head = 1;
+        else if (is_word(name_of(tag), "noscript"))
+            page->maybe_beyond_head = 1;
+        return FINE;
+    }
+}
+
+/* Copies an element that may carry a URL and is nothing special. */
+static enum verdict copy_other(struct page *page, const struct tag *tag)
+{
+    struct slice name = name_of(tag);
+    /* One noscript inside of another does not count in the head. */
+    if (IS_ONE_OF(name, FORMATTING) || is_word(name, "noscript"))
+        return GIVEN_UP;
+    if (IS_ONE_OF(name, CHILDLESS)) {
+        /* Of a source it matters what it is in. */
+        if (page->parent == UNSURE && is_word(name, "source"))
+            return GIVEN_UP;
+    } else if (page->parent) {
+        page->parent = UNSURE;
+    }
+    return copy_element(page, tag);
 }
 
 static enum verdict start_tag(struct page *page, const struct tag *tag)
@@ -1061,6 +1173,12 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
         return GIVEN_UP;
     if (page->table_count)
         TRY(start_in_table(page, tag));
+    if (!page->beyond_head)
+        TRY(start_in_head(page, tag));
+    if (tag->kind == OTHER && tag->carries)
+        return copy_other(page, tag);
+    if (page->parent)
+        page->parent = UNSURE;
     switch (tag->kind) {
     case ANCHOR:
         return anchor(page, tag);
@@ -1077,8 +1195,10 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
         return drawing(page, tag);
     case PARENT:
         page->parents++;
+        page->parent = LAST_IS_PARENT;
         return copy(page, tag->whole);
     case UNUSUAL:
+    case DRAWING:   /* the end tag of one outside might end the drawing */
         return GIVEN_UP;
     case TABLE:
         if (!page->table_count)
@@ -1092,6 +1212,7 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
         page->in_select = 1;
         return tag->carries ? GIVEN_UP : FINE;
     case OPTION:
+    case FORM:  /* one inside of another does not count */
         return tag->carries ? GIVEN_UP : FINE;
     case PREFORMATTED:
         if (page->at < page->end && *page->at == '&')
@@ -1102,7 +1223,7 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
             page->at++;
         return tag->carries ? copy_element(page, tag) : FINE;
     default:
-        return tag->carries ? copy_element(page, tag) : FINE;
+        return FINE;
     }
 }
 
@@ -1110,6 +1231,12 @@ static enum verdict end_tag(struct page *page, const struct tag *tag)
 {
     if (!page->began)
         return GIVEN_UP;
+    if (tag->kind == HEAD)
+        page->after_head = 1;
+    else
+        page->maybe_beyond_head = 1;
+    if (page->parent)
+        page->parent = UNSURE;
     if (page->in_select) {
         if (tag->kind == SELECT)
             page->in_select = 0;
@@ -1305,6 +1432,7 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     else if (!PyErr_Occurred())
         PyErr_NoMemory();
     Py_XDECREF(page->references);
+    Py_XDECREF(page->refused);
     Py_XDECREF(page->pieces);
     Py_XDECREF(page->title);
     Py_XDECREF(page->description);

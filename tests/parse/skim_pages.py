@@ -1,0 +1,192 @@
+"""Pages by lot that are odd in all the ways in which a page can be, for both ways of reading."""
+
+from random import Random
+
+REFERENCES = (
+    "x", "y#f", "#f", "z.png", "/r?a=1&copy=2", "/r?a&amp;b", "&#120;", "x\r\ny", "",
+    "javascript:1",
+    "http://other.example/", "q&lt=3", "q&lt", "\u00e9", "data:x", "//h", "a b", "?&notit;",
+    "&nGt;",
+)  # fmt: skip
+STYLES = ("color:red", "background:url(u.png)", "b:u\\72l(x)", "font:&quot;A&quot;",
+          "x:&#117;rl(v)",
+          "@import 'i.css'", "URL( 'w' )", "&bsol;")  # fmt: skip
+VALUES = {
+    "style": STYLES,
+    "rel": ("nofollow", "NOFOLLOW x", "stylesheet", "icon", "alternate", "canonical",
+    "ugc nofollow",
+            "x-nofollow", "no&#102;ollow", "next", "preload", "nofollow\v"),
+    "name": ("robots", "description", "gossamer", "keywords", "ROBOTS", "d&#101;scription"),
+    "content": ("noindex", "a, nofollow", "none", "text/html; charset=utf-8", "0;url=x", "x & y",
+                "text/html; charset=latin1", "text/html;charset='utf-8'", "charset=utf-8"),
+    "http-equiv": ("content-type", "Content-Type", "refresh", "Ref&#114;esh", "x"),
+    "charset": ("utf-8", "UTF-8", "latin1", "foo", "utf-16", "", "gbk", " utf-8 ",
+    "x-user-defined"),
+    "type": ("hidden", "text/html", "image/png", "application/rss+xml"),
+    "hreflang": ("de", "en"),
+    "srcset": ("a 1x, b 2x", "c", "a,b"),
+}  # fmt: skip
+# Which attributes suit an element; others come too.
+ATTRIBUTES = {
+    "a": ("href", "href", "rel"), "img": ("src", "srcset"), "link": ("rel", "href", "hreflang"),
+    "meta": ("name", "content", "http-equiv", "charset"), "source": ("src", "srcset"),
+    "video": ("src", "poster"), "object": ("data", "codebase", "type"), "base": ("href",),
+    "embed": ("src", "codebase"), "script": ("src",), "iframe": ("src", "longdesc"),
+    "body": ("background",), "html": ("manifest",), "head": ("profile",), "q": ("cite",),
+}  # fmt: skip
+OTHER_ATTRIBUTES = ("class", "id", "style", "href", "HREF", "src", "background", "usemap", "action",
+                    "title", "xlink:href", "formaction", "ping", "data", "type")  # fmt: skip
+TEXTS = (
+    "one", "two. ", "Three; ", "\n", "\n\n", " ", "\t", "\r\n", "\r", "&amp;", "&amp", "&copy",
+    "&nbsp;",
+    "&notit;", "&#10;", "&#13;", "&#32;", "&#0;", "&#x80;", "&#xD800;", "&#x110000;", "&", "&#",
+    "&#x",
+    "\u3002", "\uff0c", "\uff1b", "\u00e9", "\U0001f389", "\x01", "\f", "\v", "<", "a<b", "<3", "!",
+    "?",
+    "&fjlig;", "&NotEqualTilde;", "&lt;", "]]>", "-->", "'", '"',
+    "&CounterClockwiseContourIntegral;",
+)  # fmt: skip
+RAW_TEXTS = ("<!--", "-->", "<script>", "</script", "<p>", "url(a.png)", "@import 'b.css';", "\\",
+             "\n",
+             "</style", "a<b", "\"<a b='\"", "</title ", "<!-- <script>", "charset=x")  # fmt: skip
+COMMENTS = (
+    "<!-- c -->", "<!-->", "<!--->", "<!---->", "<!-- a --!> b", "<!-- <!-- -->", "<!--x", "<!x>",
+    "<!>",
+    "<?x?>", "<?xml version='1.0' encoding='utf-8'?>", "</ x>", "</>", "<!DOCTYPE html>", "<!-",
+    "<![CDATA[x>y]]>", "<!-- charset -->", "<!--->-->", '<!DOCTYPE html PUBLIC "a>b">',
+    "<!---!>-->",
+)  # fmt: skip
+HEADS = (
+    "<!DOCTYPE html>", "<html>", "<html lang=en>", "<head>", "</head>", "<body>",
+    "<body background=b>",
+    "<html manifest=m>", "<head profile=p>", "\n", " ", "<title>T &amp; x</title>", "<noscript>",
+    "<meta charset=utf-8>", "<link rel=icon href=i>", "<base href=/b/>",
+    "<style>a{b:url(c)}</style>",
+    "<script src=s></script>", "</noscript>", "<meta name=description content=d>", "&#10;",
+    "<meta http-equiv='content-type' content='text/html; charset=utf-8'>",
+)  # fmt: skip
+ELEMENTS = (
+    "a", "a", "a", "p", "div", "span", "b", "i", "noscript", "form", "button", "li", "ul", "h1",
+    "br", "q",
+    "nobr", "video", "audio", "picture", "img", "link", "meta", "source", "embed", "iframe",
+    "marquee",
+)  # fmt: skip
+# Nearly all of these need the tree.
+RARE_ELEMENTS = ("object", "applet", "template", "frameset", "math", "image", "body", "td", "tr",
+                 "text",
+                 "option", "html", "head", "base", "command", "font", "plaintext")  # fmt: skip
+RAW_ELEMENTS = ("script", "style", "title", "textarea", "iframe", "noframes", "xmp", "pre")
+DRAWN = (
+    "<g>", "</g>", "<path/>", "<path d=x>", "<use xlink:href=x />", "<title>T</title>", "<title/>",
+    "\n",
+    "<text>t</text>", "</text>", "<rect style='fill:url(#a)'/>", "</p>", "<!-- -->", "<tspan>",
+)  # fmt: skip
+CHOICES = (
+    "<option>",
+    "<option value=1>",
+    "</option>",
+    "<optgroup>",
+    "\n",
+    "one. ",
+    "<script>1</script>",
+)
+LINKS = ("<a href=x>", "<a href=y>", "<a href=x#f>", "<a href=x rel=nofollow>", "</a>", "<p>", "z",
+         "<a href='x#f' rel='ugc nofollow'>", "<a href=&#120; rel=nofollow>", "<b>")  # fmt: skip
+BETWEEN_ROWS = ("\n", " ", "<tbody>", "</tbody>", "<col>", "<form>", "</form>",
+                "<input type=hidden>",
+                "<!-- -->", "<script>x</script>", "x", "<caption>c</caption>")  # fmt: skip
+
+
+def made_page(random: Random) -> bytes:
+    """Return a page by lot."""
+    made = _Maker(random)
+    chosen = random.choices(HEADS, k=random.choice((0, 0, 1, 2, 4, 6)))
+    nodes = [made.node(random.choice((1, 2, 3))) for _ in range(random.randint(1, 6))]
+    end = random.choice(("", "", "</body></html>", "</html>\n", "</body>\n<p>x"))
+    body = "".join((*chosen, *nodes, end)).encode()
+    lot = random.random()
+    if lot < 0.02:
+        return body + random.choice((b"\0", b"\xff", b"\xed\xa0\x80", b"\xc3"))
+    if lot < 0.03:
+        return b"\xef\xbb\xbf" + body
+    if lot < 0.13:
+        return body[: random.randint(0, len(body))]
+    return body
+
+
+class _Maker:
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.choice = random.choice
+
+    def node(self, depth: int) -> str:
+        lot = self.random.random()
+        if lot < 0.3 or depth <= 0:
+            return self.text()
+        if lot < 0.34:
+            return self.choice(COMMENTS)
+        if lot < 0.42:
+            return self.raw(self.choice(RAW_ELEMENTS))
+        if lot < 0.46:
+            return f"</{self.choice(ELEMENTS)}{self.choice(('>', '>', ' >', '/>', ' a=b>', ''))}"
+        if lot < 0.54:
+            return self.table(depth - 1)
+        if lot < 0.58:
+            return f"<select>{self.some(CHOICES)}{self.choice(('</select>', '</select>', ''))}"
+        if lot < 0.6:
+            return self.some(LINKS) + self.some(LINKS)
+        if lot < 0.66:
+            return f"{self.start('svg')}{self.some(DRAWN)}{self.choice(('</svg>', '</svg>', ''))}"
+        rare = self.random.random() < 0.04
+        element = self.choice(RARE_ELEMENTS if rare else ELEMENTS)
+        inside = "".join(self.node(depth - 1) for _ in range(self.random.randint(0, 3)))
+        end = f"</{element}>" if self.random.random() < 0.8 else ""
+        return f"{self.start(element)}{inside}{end}"
+
+    def text(self) -> str:
+        return self.some(TEXTS)
+
+    def some(self, pieces: tuple[str, ...]) -> str:
+        return "".join(self.random.choices(pieces, k=self.random.randint(0, 4)))
+
+    def start(self, element: str) -> str:
+        attributes = "".join(
+            self.attribute(element) for _ in range(self.choice((0, 0, 1, 1, 2, 3)))
+        )
+        shown = element.upper() if self.random.random() < 0.05 else element
+        return f"<{shown}{attributes}{self.choice(('>',) * 20 + ('/>', ' >', ''))}"
+
+    def attribute(self, element: str) -> str:
+        suits = element in ATTRIBUTES and self.random.random() < 0.9
+        names = ATTRIBUTES[element] if suits else ("class", "id", "lang")
+        if self.random.random() < 0.1:
+            names = OTHER_ATTRIBUTES
+        name = self.choice(names)
+        value = self.choice(VALUES.get(name.lower(), REFERENCES))
+        shapes = (f'{name}="{value}"',) * 6 + (
+            f"{name}='{value}'", f"{name}={value}", f'{name} = "{value}"', name, f"{name}=",
+            f"={name}",
+            f'{name}="{value}', f'"{name}"={value}', f"{name}\n=\n{value}",
+        )  # fmt: skip
+        return self.choice((" ",) * 12 + ("\n", "/", "\t", " / ", "")) + self.choice(shapes)
+
+    def raw(self, element: str) -> str:
+        inside = self.some(RAW_TEXTS + TEXTS)
+        if element in ("textarea", "pre"):
+            inside = self.choice(("", "\n", "\r\n", "\r", "\n\n", "&#10;", "\n\r")) + inside
+        ends = (f"</{element}>",) * 8 + (f"</{element}", f"</{element} a='>'>", f"</{element}/>")
+        return f"{self.start(element)}{inside}{self.choice(ends)}"
+
+    def table(self, depth: int) -> str:
+        parts = [
+            self.row(depth) if self.random.random() < 0.6 else self.choice(BETWEEN_ROWS)
+            for _ in range(self.random.randint(0, 4))
+        ]
+        return f"<table>{''.join(parts)}{self.choice(('</table>',) * 5 + ('',))}"
+
+    def row(self, depth: int) -> str:
+        cells = [
+            f"<{cell}>{self.node(depth - 1)}{self.choice((f'</{cell}>', f'</{cell}> ', ''))}"
+            for cell in self.random.choices(("td", "th"), k=self.random.randint(0, 3))
+        ]
+        return f"<tr>{''.join(cells)}{self.choice(('</tr>', ''))}"

@@ -1,0 +1,73 @@
+"""The ways to read a page, each by itself: its tree, and both that begin by skimming it."""
+
+import pytest
+
+import gossamer.parse.pieces
+import gossamer.parse.skim
+from gossamer.config.parse import ParseSettings
+from gossamer.messages import Page
+from gossamer.parse import html, similarity
+from gossamer.parse.pieces import Pieces
+from gossamer.parse.skim import Skimmed, is_compiled, skim
+from gossamer.url.canonical import Joiner
+
+URL = "http://site.example/dir/page.html"
+compiled_only = pytest.mark.skipif(not is_compiled(), reason="the page reader is not compiled")
+# So many clauses, and one so long, that the compiled reader hands out the text.
+_TAIL = b"<p>" + b"\nx" * similarity.MIN_CLAUSES + b"\n" + b"y" * 244
+
+
+def skimmed(body: bytes, charset: str = "utf-8") -> Skimmed | None:
+    return skim(body, charset, with_fingerprint=True)
+
+
+def read_by_tree(body: bytes, charset: str = "utf-8", **options) -> Page:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(html, "skim", lambda *_, **__: None)
+        return _read(body, charset, **options)
+
+
+def read_with_rest(body: bytes, charset: str = "utf-8", **options) -> Page:
+    """Skim, and read what is left as a tree."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(html, "told_by", lambda _: None)
+        return _read(body, charset, **options)
+
+
+def read_by_pieces(body: bytes, charset: str = "utf-8", **options) -> Page:
+    """Skim, and read what is left piece by piece."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gossamer.parse.pieces, "_MOST_UNKNOWN", 1_000)
+        patch.setattr(html, "told_by", Pieces().told_by)
+        return _read(body, charset, **options)
+
+
+def _read(body: bytes, charset: str, *, refresh_header: str = "", **settings) -> Page:
+    return html.understand_html(
+        body, charset, URL, ParseSettings(**settings), Joiner(), refresh_header=refresh_header
+    )
+
+
+def assert_agrees(body: bytes, charset: str = "utf-8", **options) -> None:
+    """Compare all ways to read a page; its text too, of which a fingerprint tells little."""
+    tree = read_by_tree(body, charset, **options)
+    assert read_with_rest(body, charset, **options) == tree
+    assert read_by_pieces(body, charset, **options) == tree
+    clauses = skimmed_clauses(body)
+    if clauses is not None:
+        assert clauses == _tree_clauses(body)
+
+
+def skimmed_clauses(body: bytes) -> list[bytes] | None:
+    """Return what the fingerprint of a page is made from; None if that cannot be seen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gossamer.parse.skim, "fingerprint_of_prepared", bytes.split)
+        page = skimmed(body + _TAIL)
+    clauses = None if page is None else page.simhash
+    return clauses if isinstance(clauses, list) else None
+
+
+def _tree_clauses(body: bytes) -> list[bytes]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(similarity, "fingerprint_of_prepared", bytes.split)
+        return read_by_tree(body + _TAIL).simhash

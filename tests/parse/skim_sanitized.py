@@ -1,0 +1,38 @@
+"""Run by test_skim_sanitized.py with sanitizers: skims pages by lot, and their beginnings."""
+
+import ctypes
+import sys
+from html.entities import html5
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from random import Random
+
+from skim_pages import made_page
+
+from gossamer.parse.similarity import MAX_TEXT, ROWS
+
+PAGES = 4_000
+CUT_PAGES = 40
+
+
+def main(built: str) -> None:
+    assert hasattr(ctypes.CDLL(None), "__asan_init"), "the sanitizer is not loaded"
+    loader = ExtensionFileLoader("_skim", built)
+    module = module_from_spec(spec_from_file_location("_skim", built, loader=loader))
+    loader.exec_module(module)
+    random = Random(7)
+    skimmed = 0
+    for number in range(PAGES):
+        page = made_page(random)
+        found = module.skim(page, html5, bool(number % 2), random.choice((0, 9, MAX_TEXT)), ROWS)
+        skimmed += found is not None
+    for _ in range(CUT_PAGES):
+        page = made_page(random)
+        for end in range(len(page)):
+            module.skim(page[:end], html5, True, MAX_TEXT, ROWS)
+            module.skim(page[:end] * 20, html5, True, MAX_TEXT, ROWS)
+    print(skimmed)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,40 @@
+"""Without the compiled reader (no compiler was at hand) pages say the same."""
+
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import msgspec
+from skim_pages import made_page
+from skim_rig import URL
+
+from gossamer.config.parse import ParseSettings
+from gossamer.messages import Page
+from gossamer.parse.html import understand_html
+from gossamer.url.canonical import Joiner
+
+PAGES = 200
+SCRIPT = """
+import sys
+sys.modules["gossamer.parse._skim"] = None  # so that its import fails
+from gossamer.parse.skim import is_compiled
+assert not is_compiled()
+import msgspec, test_skim_missing
+sys.stdout.buffer.write(msgspec.json.encode(test_skim_missing.understood()))
+"""
+
+
+def understood() -> list[Page]:
+    random = Random(5)
+    bodies = [made_page(random) + b"one. two. three.\n" * 9 for _ in range(PAGES)]
+    return [understand_html(body, "utf-8", URL, ParseSettings(), Joiner()) for body in bodies]
+
+
+def test_pages_say_the_same_without_the_compiled_reader():
+    answer = subprocess.check_output(
+        [sys.executable, "-c", SCRIPT], cwd=Path(__file__).parent, timeout=120
+    )
+    pages = msgspec.json.decode(answer, type=list[Page])
+    assert pages == understood()
+    assert sum(page.simhash is not None for page in pages) > PAGES / 2
