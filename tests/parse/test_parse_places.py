@@ -79,6 +79,7 @@ ASSETS = [
     ("<svg><script xlink:href=x /></svg>", "js"),
     ("<svg><style>a { background: url(x) }</style></svg>", "img"),
     ("<p style='background: url(x)'>", "img"),
+    ("<a href=/ style='background: url(x)'>t</a>", "img"),
     ("<style>a { background: url('x') }</style>", "img"),
     ("<style>@import 'x';</style>", "css"),
     ("<style>@import url(x);</style>", "css"),

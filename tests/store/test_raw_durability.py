@@ -10,13 +10,13 @@ import pytest
 from contents_samples import NOW, ONE, SITE, put
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from power_loss import Disk
 
 from gossamer.errors import StoreError
 from gossamer.store import file_system, raw_files, raw_journal
 from gossamer.store.content_storage import StorageType, open_files
 from gossamer.store.contents import Contents
 from gossamer.store.disk import System
+from power_loss import Disk
 
 SITES = (SITE, "0")
 MD5S = [f"{number:032x}" for number in range(3)]

@@ -38,7 +38,7 @@ MAX_DESCRIPTION: Final = 1_024
 _PLACES_PER_LINK: Final = 4
 _SHORTEST_PLACE: Final = 2
 _LOOKED_AT: Final = 8_192
-_PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [xlink\:href])"
+_PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [style], [xlink\:href])"
 
 
 def understand_html(
