@@ -24,13 +24,13 @@ def main(built: str) -> None:
     skimmed = 0
     for number in range(PAGES):
         page = made_page(random)
-        found = module.skim(page, html5, bool(number % 2), random.choice((0, 9, MAX_TEXT)), ROWS)
+        found = module.skim(page, html5, bool(number % 2), random.choice((9, 1 << 30)), MAX_TEXT, ROWS)
         skimmed += found is not None
     for _ in range(CUT_PAGES):
         page = made_page(random)
         for end in range(len(page)):
-            module.skim(page[:end], html5, True, MAX_TEXT, ROWS)
-            module.skim(page[:end] * 20, html5, True, MAX_TEXT, ROWS)
+            module.skim(page[:end], html5, True, 1 << 30, MAX_TEXT, ROWS)
+            module.skim(page[:end] * 20, html5, True, 1 << 30, MAX_TEXT, ROWS)
     print(skimmed)
 
 

@@ -103,7 +103,7 @@ def test_every_shape_is_skimmed_in_linear_time(wants_label):
 
     for name, body in shapes():
         started = time.process_time()
-        _skim.skim(body, html5, wants_label, MAX_TEXT, ROWS)
+        _skim.skim(body, html5, wants_label, 1 << 30, MAX_TEXT, ROWS)
         assert time.process_time() - started < SECONDS, name
 
 
@@ -124,7 +124,7 @@ def test_memory_is_given_back(entities):
         for body in REPEATEDLY:
             for _ in range(times):
                 with suppress(TypeError):
-                    _skim.skim(body, entities, True, MAX_TEXT, ROWS)
+                    _skim.skim(body, entities, True, 1 << 30, MAX_TEXT, ROWS)
 
     skim_all(1_000)
     before = int(MEMORY.read_text().split()[1])

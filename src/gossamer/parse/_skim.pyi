@@ -4,6 +4,7 @@ def skim(
     body: bytes,
     entities: dict[str, str],
     wants_label: bool,
+    most_places: int,
     text_length: int,
     rows: bytes | None,
     /,

@@ -36,7 +36,6 @@ MAX_TITLE: Final = 512
 MAX_DESCRIPTION: Final = 1_024
 # Places mostly repeat each other; a page that has so many more than links is hostile.
 _PLACES_PER_LINK: Final = 4
-_SHORTEST_PLACE: Final = 2
 _LOOKED_AT: Final = 8_192
 _PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [style], [xlink\:href])"
 
@@ -55,15 +54,16 @@ def understand_html(
     if len(body) > settings.max_bytes:
         notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")
         body = body[: settings.max_bytes]
-    body, note = cut_flood(body, charset)
-    if note:
-        notes.append(note)
     try:
-        skimmed = None
-        if not _may_have_places(body, settings.max_links * _PLACES_PER_LINK):
-            skimmed = skim(body, charset, with_fingerprint=settings.near_duplicates)
+        skimmed = skim(
+            body,
+            charset,
+            with_fingerprint=settings.near_duplicates,
+            most_places=settings.max_links * _PLACES_PER_LINK,
+        )
         if skimmed is None:
-            return _Reader(_tree(body, charset), url, settings, joiner, notes).page(refresh_header)
+            tree = _tree(body, charset, notes)
+            return _Reader(tree, url, settings, joiner, notes).page(refresh_header)
         told = None if refresh_header else told_by(skimmed.pieces)
         if told is None:
             return _RestReader(skimmed, url, settings, joiner, notes).page(refresh_header)
@@ -72,16 +72,11 @@ def understand_html(
         return Page(outcome=Outcome.PARSE_FAILED, detail=f"cannot be parsed as HTML: {error}")
 
 
-def _may_have_places(body: bytes, limit: int) -> bool:
-    """Whether a page may have more places with a URL than are read: then its tree counts them."""
-    if len(body) <= limit * _SHORTEST_PLACE:
-        return False
-    # An attribute has one, or as many as it has commas, or as its style has url() and @import.
-    return sum(map(body.count, (b"=", b",", b"(", b"@"))) > limit
-
-
-def _tree(body: bytes, charset: str) -> Tree:
+def _tree(body: bytes, charset: str, notes: list[str]) -> Tree:
     """Parse; a charset label that the Encoding standard does not know counts as none."""
+    body, note = cut_flood(body, charset)
+    if note:
+        notes.append(note)
     if charset:
         try:
             return parse(

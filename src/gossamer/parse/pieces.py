@@ -20,6 +20,8 @@ METAS: Final = (
 _NOT_ALONE: Final = (
     "applet, base, command, embed[codebase], object, style, html[manifest], head[profile]"
 )
+# Most pieces are one of these elements, with nothing in it.
+_SIMPLE: Final = (b"<a ", b"<img ", b"<link ", b"<script ")
 # Reading some pieces each by itself is cheaper than all of them together, reading many is not.
 _MOST_UNKNOWN: Final = 8
 _LEARNED_AT_ONCE: Final = 2
@@ -109,10 +111,11 @@ class Pieces:
 
 def _read(piece: bytes) -> Told | None:
     tree = parse(piece, positions=False, encoding="utf-8")
-    if tree.select(_NOT_ALONE):
+    is_simple = piece.startswith(_SIMPLE)
+    if not is_simple and tree.select(_NOT_ALONE):
         return None
     robots: list[str] = []
-    for element in tree.select(METAS):
+    for element in () if is_simple else tree.select(METAS):
         if text_of(element, "name").lower() not in ROBOTS_NAMES:
             return None
         robots.append(text_of(element, "content"))

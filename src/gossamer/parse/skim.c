@@ -275,6 +275,7 @@ struct tag {
     byte name[LONGEST_NAME + 1];    /* in lower case; only of those that are known */
     Py_ssize_t name_length;         /* 0: longer than any that is known */
     int carries;                    /* an attribute that may hold a URL; not the href of an `a` */
+    Py_ssize_t places;              /* how many URLs these may hold, at most */
     struct slice href, rel;         /* of an `a` */
     struct slice label, pragma, subject, content; /* of a `meta` */
     int has_href, has_rel, has_label;
@@ -295,6 +296,7 @@ struct page {
     byte tables[MAX_TABLES];        /* for each open table: TABLE, or in which part of it we are */
     int table_count;
     int wants_label, in_select, in_body, began, has_html, has_head;
+    Py_ssize_t places_left;         /* so many more are read of the page */
     int after_head;                 /* its end tag was met */
     int beyond_head, maybe_beyond_head; /* the body began, even if its tag did not come yet */
     enum { NO_PARENT, LAST_IS_PARENT, UNSURE } parent; /* of a source, if one came now */
@@ -614,6 +616,15 @@ static enum verdict read_text(struct page *page)
 
 /* ------------------------------------------------------------------ tags */
 
+/* How many URLs a value may hold, at most: a srcset has commas, a style has url() and @import. */
+static Py_ssize_t places_in(struct slice value)
+{
+    Py_ssize_t count = 1;
+    for (const byte *at = value.at; at < value.end; at++)
+        count += *at == ',' || *at == '(' || *at == '@';
+    return count;
+}
+
 /* Notes an attribute as far as it matters; of two with the same name the first counts. */
 static enum verdict note_attribute(struct tag *tag, struct slice name, struct slice value)
 {
@@ -628,8 +639,10 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
     if (!strcmp(text, "style")) {
         /* An escape might hide a url(). */
         if (find_word(value, "url") || find_word(value, "import") || find_word(value, "\\") ||
-            find_word(value, "&#") || find_word(value, "&bsol"))
+            find_word(value, "&#") || find_word(value, "&bsol")) {
             tag->carries = 1;
+            tag->places += places_in(value);
+        }
     } else if (tag->kind == ANCHOR && !strcmp(text, "href")) {
         if (!tag->has_href)
             tag->href = value;
@@ -661,6 +674,7 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
         /* The form of a button decides; the others are lists, of any length. */
         if (!strcmp(text, "formaction") || !strcmp(text, "ping") || !strcmp(text, "archive"))
             return GIVEN_UP;
+        tag->places += places_in(value);
         /* Where a form is sent is no page. */
         if (tag->kind != FORM || strcmp(text, "action"))
             tag->carries = 1;
@@ -677,6 +691,7 @@ static enum verdict read_tag(struct page *page, struct tag *tag)
     tag->whole.at = NULL;
     tag->pragma = tag->subject = tag->content = (struct slice){NULL, NULL};
     tag->kind = OTHER;
+    tag->places = 0;
     tag->closes_itself = tag->carries = tag->has_href = tag->has_rel = tag->has_label = 0;
     tag->name_length = 0;
     tag->is_end = *at == '/';
@@ -855,6 +870,13 @@ static enum verdict add_reference(struct page *page, struct slice href, int is_r
     return verdict;
 }
 
+/* Of a page with more places than are read, the tree tells which. */
+static enum verdict count_places(struct page *page, Py_ssize_t more)
+{
+    page->places_left -= more;
+    return page->places_left < 0 ? GIVEN_UP : FINE;
+}
+
 static enum verdict anchor(struct page *page, const struct tag *tag)
 {
     if (tag->has_rel) {
@@ -867,8 +889,10 @@ static enum verdict anchor(struct page *page, const struct tag *tag)
             int is_plain = begins && ends && length_of(tag->rel) < 1000 && !tag->carries;
             if (!is_plain)
                 return GIVEN_UP;
-            if (tag->has_href)
+            if (tag->has_href) {
                 TRY(add_reference(page, tag->href, 1));
+                TRY(count_places(page, 1));
+            }
             return copy_element(page, tag);
         }
     }
@@ -1038,6 +1062,7 @@ static enum verdict drawing(struct page *page, const struct tag *outer)
             if (tag.kind != DRAWING)
                 return GIVEN_UP;
             carries |= tag.carries;
+            TRY(count_places(page, tag.places));
         }
     }
     return carries ? copy(page, (struct slice){start, page->at}) : FINE;
@@ -1166,6 +1191,7 @@ static enum verdict copy_other(struct page *page, const struct tag *tag)
 
 static enum verdict start_tag(struct page *page, const struct tag *tag)
 {
+    TRY(count_places(page, tag->places));
     if (tag->kind == HTML || tag->kind == HEAD || tag->kind == BODY)
         return start_of_root(page, tag);
     page->began = 1;
@@ -1393,11 +1419,11 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     (void)module;
     PyObject *body, *entities;
     const char *rows;
-    Py_ssize_t text_length, rows_length;
+    Py_ssize_t most_places, text_length, rows_length;
     int wants_label;
     if (!PyArg_ParseTuple(
-            arguments, "SO!pnz#", &body, &PyDict_Type, &entities, &wants_label, &text_length, &rows,
-            &rows_length))
+            arguments, "SO!pnnz#", &body, &PyDict_Type, &entities, &wants_label, &most_places,
+            &text_length, &rows, &rows_length))
         return NULL;
     if (rows && rows_length != ROWS * LANES) {
         PyErr_SetString(PyExc_ValueError, "a fingerprint takes 256 rows of 64 bytes");
@@ -1420,6 +1446,7 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     page->end = start + length;
     page->entities = entities;
     page->wants_label = wants_label;
+    page->places_left = most_places;
     page->text_left = rows ? text_length : 0;
     page->references = PyDict_New();
     page->pieces = PyList_New(0);
@@ -1445,7 +1472,7 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
 
 static PyMethodDef METHODS[] = {
     {"skim", skim, METH_VARARGS,
-     "skim(body, entities, wants_label, text_length, rows) -> (label, is_ascii, title, "
+     "skim(body, entities, wants_label, most_places, text_length, rows) -> (label, is_ascii, title, "
      "description, references, pieces, fingerprint), or None if the page needs its tree."},
     {NULL, NULL, 0, NULL},
 };

@@ -13,6 +13,7 @@ from turbohtml import parse
 
 from gossamer.parse.similarity import MAX_TEXT, ROWS, fingerprint_of_prepared
 
+_MANY: Final = 1 << 30
 _UTF_8: Final = "UTF-8"
 # What a page in ASCII without any label is taken for.
 _UNLABELLED: Final = "windows-1252"
@@ -23,7 +24,7 @@ _NOT_ASCII: Final = frozenset(
 
 
 _Skim = Callable[
-    [bytes, dict[str, str], bool, int, bytes | None],
+    [bytes, dict[str, str], bool, int, int, bytes | None],
     tuple[
         str | None,
         bool,
@@ -66,12 +67,15 @@ def is_compiled() -> bool:
     return _skim is not None
 
 
-def skim(body: bytes, charset: str, *, with_fingerprint: bool) -> Skimmed | None:
+def skim(
+    body: bytes, charset: str, *, with_fingerprint: bool, most_places: int = _MANY
+) -> Skimmed | None:
     """Read a page; None if it needs its tree. `charset` is the label of the HTTP header."""
     if _skim is None:
         return None
     encoding = _encoding_of(charset)
-    found = _skim(body, html5, not encoding, MAX_TEXT, ROWS if with_fingerprint else None)
+    rows = ROWS if with_fingerprint else None
+    found = _skim(body, html5, not encoding, most_places, MAX_TEXT, rows)
     if found is None:
         return None
     label, is_ascii, title, description, references, pieces, simhash = found
