@@ -24,7 +24,8 @@ def main(built: str) -> None:
     skimmed = 0
     for number in range(PAGES):
         page = made_page(random)
-        found = module.skim(page, html5, bool(number % 2), random.choice((9, 1 << 30)), MAX_TEXT, ROWS)
+        places, length = random.choice((9, 1 << 30)), random.choice((0, 9, MAX_TEXT))
+        found = module.skim(page, html5, bool(number % 2), places, length, ROWS)
         skimmed += found is not None
     for _ in range(CUT_PAGES):
         page = made_page(random)
