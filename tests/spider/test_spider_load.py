@@ -125,9 +125,16 @@ def test_tarpits_do_not_slow_a_fast_host(silent_host: Tarpit, make_spider: MakeS
 
 
 def _cpu_of_pages(spider: Spider, port: int) -> float:
-    """Return the seconds of CPU for 300 pages of the fast host, one after the other."""
+    """Return the seconds of CPU for 100 pages of the fast host, one after the other.
+
+    The least of three: what else the machine does can only add to it.
+    """
+    return min(_cpu_of_hundred(spider, port) for _ in range(3))
+
+
+def _cpu_of_hundred(spider: Spider, port: int) -> float:
     began = time.thread_time()
-    for number in range(300):
+    for number in range(100):
         spider.start(visit(10_000 + number, f"http://fast.example:{port}/"))
         until = time.monotonic() + 5
         while not (fetches := spider.poll(0.1)):
