@@ -223,6 +223,11 @@ def test_places_over_the_limit_are_told(reader, markup):
     assert "of 5 places with a URL were not read" in page.detail
 
 
+@pytest.mark.parametrize("href", ["' '", "''", "'&#32;'", "'\n '"])
+def test_a_refused_link_with_a_blank_reference_is_left_to_the_tree(href):
+    assert_agrees(f"<a href={href} rel=nofollow>x</a><a href=y>z</a>".encode())
+
+
 def test_rows_must_be_as_many_as_there_are():
     from gossamer.parse import _skim
 

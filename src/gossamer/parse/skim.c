@@ -870,6 +870,14 @@ static enum verdict add_reference(struct page *page, struct slice href, int is_r
     return verdict;
 }
 
+/* Whether a value is white space, or begins with a reference, which might be that. */
+static int may_be_blank(struct slice value)
+{
+    while (value.at < value.end && is_space[*value.at])
+        value.at++;
+    return value.at == value.end || *value.at == '&';
+}
+
 /* Of a page with more places than are read, the tree tells which. */
 static enum verdict count_places(struct page *page, Py_ssize_t more)
 {
@@ -890,6 +898,9 @@ static enum verdict anchor(struct page *page, const struct tag *tag)
             if (!is_plain)
                 return GIVEN_UP;
             if (tag->has_href) {
+                /* The search for places does not know of a blank one; the tree has it all the same. */
+                if (may_be_blank(tag->href))
+                    return GIVEN_UP;
                 TRY(add_reference(page, tag->href, 1));
                 TRY(count_places(page, 1));
             }
