@@ -22,6 +22,14 @@ def levels(found: list[checks.Check]) -> dict[str, str]:
     return {check.name: check.level for check in found}
 
 
+@pytest.mark.parametrize(("is_there", "level"), [(True, checks.OK), (False, checks.WARNING)])
+def test_whether_the_page_reader_is_compiled_is_told(monkeypatch, is_there, level):
+    monkeypatch.setattr("gossamer.parse.skim.is_compiled", lambda: is_there)
+    check = checks.page_reader()
+    assert check.level == level
+    assert ("C compiler" in check.advice) is not is_there
+
+
 def archive_file(workspace):
     (path,) = (workspace / "archive").glob("*.warc.gz")
     return path

@@ -7,6 +7,11 @@ from typing import Final, NamedTuple
 from gossamer.url.header import reference_in_header
 
 AGENT_NAME: Final = "gossamer"
+ROBOTS_NAMES: Final = frozenset(("robots", AGENT_NAME))
+METAS: Final = (
+    f"meta:is([name=robots i], [name={AGENT_NAME} i], [name=description i], [http-equiv=refresh i])"
+)
+"""Selects the meta elements that are read."""
 IMMEDIATE_SECONDS: Final = 10.0
 """A refresh within this time is a redirect; a slower one is a link (S4.23)."""
 

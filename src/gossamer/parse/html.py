@@ -19,6 +19,8 @@ from gossamer.messages import Link, Page
 from gossamer.outcomes import Outcome
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import (
+    METAS,
+    ROBOTS_NAMES,
     Refresh,
     Robots,
     refresh_in,
@@ -26,7 +28,7 @@ from gossamer.parse.directives import (
     robots_in_meta,
 )
 from gossamer.parse.flood import cut_flood
-from gossamer.parse.pieces import METAS, ROBOTS_NAMES, Told, told_by
+from gossamer.parse.pieces import Told, told_by
 from gossamer.parse.places import read_places, refused_in, text_of
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint

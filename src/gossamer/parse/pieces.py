@@ -8,14 +8,10 @@ from typing import Final, NamedTuple
 
 from turbohtml import parse
 
-from gossamer.parse.directives import AGENT_NAME
+from gossamer.parse.directives import METAS, ROBOTS_NAMES
 from gossamer.parse.places import read_places, refused_in, text_of
 from gossamer.parse.references import References
 
-ROBOTS_NAMES: Final = frozenset(("robots", AGENT_NAME))
-METAS: Final = (
-    f"meta:is([name=robots i], [name={AGENT_NAME} i], [name=description i], [http-equiv=refresh i])"
-)
 # Read in an order of their own, or of influence on others: these need the page as a whole.
 _NOT_ALONE: Final = (
     "applet, base, command, embed[codebase], object, style, html[manifest], head[profile]"

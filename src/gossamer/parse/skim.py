@@ -4,14 +4,16 @@ It reads most pages and gives up on the others; what it reads is what the tree w
 Where no compiler was at hand when gossamer was installed, every page gets its tree.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
 from html.entities import html5
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turbohtml import parse
 
 from gossamer.parse.similarity import MAX_TEXT, ROWS, fingerprint_of_prepared
+
+if TYPE_CHECKING:
+    from gossamer.parse._skim import Skim
 
 _MANY: Final = 1 << 30
 _UTF_8: Final = "UTF-8"
@@ -23,22 +25,7 @@ _NOT_ASCII: Final = frozenset(
 )
 
 
-_Skim = Callable[
-    [bytes, dict[str, str], bool, int, int, bytes | None],
-    tuple[
-        str | None,
-        bool,
-        str | None,
-        str | None,
-        dict[str, bool],
-        list[bytes],
-        int | bytes | None,
-    ]
-    | None,
-]
-
-
-def _compiled() -> _Skim | None:
+def _compiled() -> "Skim | None":
     try:
         from gossamer.parse._skim import skim as compiled  # noqa: PLC0415 - it may not be there
     except ImportError:
