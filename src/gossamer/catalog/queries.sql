@@ -552,7 +552,7 @@ WHERE doc_id > ? AND NOT (state = 3 AND outcome = 122) ORDER BY doc_id LIMIT ?;
 
 -- name: survey_rows
 -- Documents with all that a map of their site shows.
-SELECT url.doc_id, url.state, url.outcome, url.kind, coalesce(url.detail, fetch.detail, ''),
+SELECT url.doc_id, url.state, url.outcome, coalesce(url.detail, fetch.detail, ''),
     coalesce(fetch.status, 0), coalesce(fetch.milliseconds, 0), coalesce(fetch.content_type, ''),
     coalesce(fetch.body_bytes, 0), fetch.checksum, fetch.simhash, fetch.redirect_to,
     coalesce(fetch.title, ''), coalesce(link.targets, x''), coalesce((

@@ -198,8 +198,8 @@ class SqliteReader:
         """Go through what handlers made of documents: pairs of URL and JSON."""
         return reading.records(self._database)
 
-    def known(self) -> Iterator[tuple[int, bytes, str, int]]:
-        """Go through the URLs in scope: number, key in the link graph, text, kind."""
+    def known(self) -> Iterator[list[tuple[int, bytes, str, int]]]:
+        """Go through the URLs in scope, in batches: number, key in the link graph, text, kind."""
         return survey.known(self._database)
 
     def surveyed(self, doc_id: int) -> survey.Surveyed:

@@ -184,6 +184,8 @@ def run(arguments: Namespace) -> int:
                 if error.exit_code == StoppedError.exit_code:
                     raise
                 raise StoppedError(f"{error}; {_again(directory)}", error.exit_code) from error
+    # Kept until the process ends at once: to free a large map takes as long as a hundred pages.
+    arguments.outing = outing
     if arguments.ignore_robots:
         outing.site_map.notes.insert(0, _ROBOTS_NOTE)
     failed = show.show(outing.site_map)

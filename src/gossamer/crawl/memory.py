@@ -8,6 +8,8 @@ nothing (`bench/run.py`); a hundred times rarer it still bounds what a cycle can
 import gc
 import resource
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,19 @@ def calm_collector() -> None:
     gc.collect()
     gc.freeze()
     collect_rarely()
+
+
+@contextmanager
+def nothing_collected() -> Iterator[None]:
+    """Make much that stays: the collector would find no garbage in it, neither now nor later."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_on:
+            gc.enable()
 
 
 def collect_rarely() -> None:

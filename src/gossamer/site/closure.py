@@ -28,7 +28,7 @@ from gossamer.outcomes import Outcome, State
 from gossamer.url.parts import md5_of
 
 _KEY_BYTES: Final = 8
-_STEP: Final = 100
+_STEP: Final = 500
 """So many rows are read together."""
 _NEVER_TRIED: Final = frozenset({Outcome.POLICY_PORT, Outcome.POLICY_SCOPE})
 
@@ -36,8 +36,8 @@ _NEVER_TRIED: Final = frozenset({Outcome.POLICY_PORT, Outcome.POLICY_SCOPE})
 class Surveyable(Protocol):
     """What is asked of the catalog."""
 
-    def known(self) -> Iterator[tuple[int, bytes, str, int]]:
-        """Go through the URLs in scope: number, key in the link graph, text, kind."""
+    def known(self) -> Iterator[list[tuple[int, bytes, str, int]]]:
+        """Go through the URLs in scope, in batches: number, key in the link graph, text, kind."""
         ...
 
     def surveyed(self, doc_id: int) -> Surveyed:
@@ -53,52 +53,54 @@ class Met(NamedTuple):
     """A page where the walk meets it first."""
 
     doc_id: int
-    parent: int
-    """0: none."""
+    url: str
+    parent: str | None
     depth: int
 
 
-OnPage = Callable[[Met, Surveyed, list[int]], None]
+OnPage = Callable[[Met, Surveyed, list[str]], None]
+"""Hears of a page, of what is known of it, and of the pages of the site that it links to."""
 
 
 class Names:
-    """URLs of the site by number and by key in the link graph."""
+    """URLs of the site by their keys in the link graph, and their numbers."""
 
     def __init__(self, catalog: Surveyable) -> None:
-        self.urls: dict[int, str] = {}
-        self.sitemaps: list[int] = []
-        self._by_key: dict[int, int] = {}
-        for doc_id, key, url, kind in catalog.known():
-            self.urls[doc_id] = url
-            self._by_key[array("Q", key)[0]] = doc_id
-            if kind == Kind.SITEMAP:
-                self.sitemaps.append(doc_id)
+        self.numbers: dict[str, int] = {}
+        self.sitemaps: list[str] = []
+        self._by_key: dict[int, str] = {}
+        for rows in catalog.known():
+            doc_ids, keys, urls, kinds = zip(*rows, strict=True)
+            self.numbers.update(zip(urls, doc_ids, strict=True))
+            self._by_key.update(zip(array("Q", b"".join(keys)), urls, strict=True))
+            if Kind.SITEMAP in kinds:
+                self.sitemaps += [row[2] for row in rows if row[3] == Kind.SITEMAP]
         # By name: in which order sitemaps were met is chance.
-        self.sitemaps.sort(key=self.urls.__getitem__)
+        self.sitemaps.sort()
 
-    def targets(self, keys: bytes) -> Iterator[int]:
-        """Yield the documents of the site that these keys of the link graph stand for."""
-        # Numbers of documents begin at 1, so that only what is not known is left out.
+    def targets(self, keys: bytes) -> Iterator[str]:
+        """Yield the URLs of the site that these keys of the link graph stand for."""
+        # No URL is empty, so that only what is not known is left out.
         return filter(None, map(self._by_key.get, array("Q", keys)))
 
-    def number_of(self, url: str) -> int | None:
-        """Return the document of a URL, if it is one of the site."""
+    def target(self, url: str) -> str | None:
+        """Return the URL of the site that a URL leads to; None if it is not known."""
         return next(self.targets(md5_of(url)[:_KEY_BYTES]), None)
 
 
 class Closure(Struct):
-    """What the walk found; documents by their numbers."""
+    """What the walk found."""
 
     met: list[Met] = []
     """The pages, in the order of the map."""
-    copies: dict[int, int] = {}
+    copies: dict[str, str] = {}
     """Copy -> the page with the same bytes that was met first."""
     missing: list[int] = []
-    """Kept out, and needed."""
-    in_sitemaps: set[int] = set()
-    blocked: list[int] = []
+    """Kept out, and needed: their numbers."""
+    in_sitemaps: set[str] = set()
+    blocked: list[str] = []
     """Forbidden by robots.txt."""
-    trapped: list[int] = []
+    trapped: list[Met] = []
     """Kept out because they look like a trap."""
     too_deep: int = 0
     """How many the depth limit keeps out."""
@@ -128,7 +130,7 @@ _decode_asks: Final = msgspec.json.Decoder(_Asks).decode
 def closure(
     catalog: Surveyable,
     names: Names,
-    start: int,
+    start: str,
     reach: Reach,
     on_page: OnPage | None = None,
 ) -> Closure:
@@ -140,21 +142,21 @@ def closure(
     walk = _Walk(catalog, names, found, reach, on_page)
     for sitemap in _sitemaps(catalog, names, reach.sitemap):
         walk.sitemaps.add(sitemap)
-        found.in_sitemaps.update(names.targets(catalog.surveyed(sitemap).targets))
+        found.in_sitemaps.update(names.targets(catalog.surveyed(names.numbers[sitemap]).targets))
     walk.go([start])
     if not (reach.links_first and found.missing):
-        walk.go(sorted(found.in_sitemaps - walk.seen, key=names.urls.__getitem__))
+        walk.go(sorted(found.in_sitemaps - walk.seen))
     return found
 
 
-def _sitemaps(catalog: Surveyable, names: Names, customary: str) -> Iterator[int]:
+def _sitemaps(catalog: Surveyable, names: Names, customary: str) -> Iterator[str]:
     """Yield the sitemaps that were read."""
     for sitemap in names.sitemaps:
-        if catalog.surveyed(sitemap).state == State.DONE:
+        if catalog.surveyed(names.numbers[sitemap]).state == State.DONE:
             yield sitemap
-    linked = names.number_of(customary) if customary else None
+    linked = names.target(customary) if customary else None
     if linked is not None and linked not in names.sitemaps:
-        row = catalog.surveyed(linked)
+        row = catalog.surveyed(names.numbers[linked])
         if row.state == State.DONE and row.content_type.endswith("xml"):
             yield linked
 
@@ -175,16 +177,16 @@ class _Walk:
         self._on_page = on_page
         self._max_depth = reach.max_depth
         self._follow_nofollow = reach.follow_nofollow
-        self._first: dict[bytes, int] = {}
-        self.seen: set[int] = set()
-        self.sitemaps: set[int] = set()
+        self._first: dict[bytes, str] = {}
+        self.seen: set[str] = set()
+        self.sitemaps: set[str] = set()
         self.found = found
 
-    def go(self, starts: Iterable[int]) -> None:
+    def go(self, starts: Iterable[str]) -> None:
         """Meet these pages and all that they lead to, level by level."""
         depth = 0
-        level = [Met(doc_id, 0, 0) for doc_id in starts]
-        self.seen.update(met.doc_id for met in level)
+        level: list[Met] = []
+        self._lead(None, starts, depth, level)
         while level:
             below: list[Met] = []
             for met, row in self._rows(level):
@@ -205,24 +207,26 @@ class _Walk:
             start += len(step)
 
     def _meet(self, met: Met, row: Surveyed, level: list[Met], below: list[Met]) -> None:
-        if not self._is_page(met, row):
+        if row.state != State.DONE and not self._is_page(met, row):
             return
         self.found.met.append(met)
-        is_page = bool(row.targets) and met.doc_id not in self.sitemaps
+        is_page = row.targets and met.url not in self.sitemaps
         targets = list(self._names.targets(row.targets)) if is_page else []
         if self._on_page is not None:
             self._on_page(met, row, targets)
         if row.redirect_to is not None:
-            target = self._names.number_of(row.redirect_to)
-            self._lead(met, () if target is None else (target,), met.depth, level)
+            target = self._names.target(row.redirect_to)
+            self._lead(met.url, () if target is None else (target,), met.depth, level)
         if not self._is_copy(met, row) and targets and not self._refuses(row):
-            self._lead(met, targets, met.depth + 1, below)
+            self._lead(met.url, targets, met.depth + 1, below)
 
-    def _lead(self, met: Met, targets: Iterable[int], depth: int, into: list[Met]) -> None:
+    def _lead(
+        self, parent: str | None, targets: Iterable[str], depth: int, into: list[Met]
+    ) -> None:
         # A page may name a URL in several places.
-        for doc_id in dict.fromkeys(filterfalse(self.seen.__contains__, targets)):
-            self.seen.add(doc_id)
-            into.append(Met(doc_id, met.doc_id, depth))
+        for url in dict.fromkeys(filterfalse(self.seen.__contains__, targets)):
+            self.seen.add(url)
+            into.append(Met(self._names.numbers[url], url, parent, depth))
 
     def _is_page(self, met: Met, row: Surveyed) -> bool:
         """Whether something became of it; if not, note why."""
@@ -233,11 +237,11 @@ class _Walk:
         if row.state != State.EXCLUDED:
             return True
         if row.outcome == Outcome.POLICY_ROBOTS:
-            found.blocked.append(met.doc_id)
+            found.blocked.append(met.url)
         elif row.outcome == Outcome.POLICY_BUDGET or row.detail == OF_A_COPY:
             found.missing.append(met.doc_id)
         elif row.outcome == Outcome.POLICY_TRAP:
-            found.trapped.append(met.doc_id)
+            found.trapped.append(met)
         else:
             return row.outcome not in _NEVER_TRIED
         return False
@@ -245,10 +249,10 @@ class _Walk:
     def _is_copy(self, met: Met, row: Surveyed) -> bool:
         if row.checksum is None or not row.body_bytes or row.outcome != Outcome.OK:
             return False
-        first = self._first.setdefault(row.checksum, met.doc_id)
-        if first == met.doc_id:
+        first = self._first.setdefault(row.checksum, met.url)
+        if first == met.url:
             return False
-        self.found.copies[met.doc_id] = first
+        self.found.copies[met.url] = first
         return True
 
     def _refuses(self, row: Surveyed) -> bool:

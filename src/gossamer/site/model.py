@@ -60,6 +60,7 @@ class Page(Struct):
     """The page that has the same content under another URL, or that it redirects to."""
     aliases: list[str]
     assets: dict[str, list[str]]
+    """A list for each kind; pages with equal assets share it."""
     links: list[str]
     """Pages of the site it links to, each once, in order of appearance."""
     title: str
@@ -137,6 +138,7 @@ def leads_away(page: Page) -> bool:
 def summary_of(site_map: SiteMap) -> Summary:
     """Return the numbers of a map."""
     distinct: dict[str, set[str]] = {kind: set() for kind in ASSET_KINDS}
+    counted: set[int] = set()
     pages = aliases = errors = size = depth = 0
     for page in site_map.pages:
         size += page.bytes
@@ -148,8 +150,11 @@ def summary_of(site_map: SiteMap) -> Summary:
             continue
         pages += 1
         depth = max(depth, page.depth)
-        for kind, urls in page.assets.items():
-            distinct[kind].update(urls)
+        # Most pages share their assets with others.
+        if id(page.assets) not in counted:
+            counted.add(id(page.assets))
+            for kind, urls in page.assets.items():
+                distinct[kind].update(urls)
     fetched = pages + aliases + errors
     return Summary(
         start_url=site_map.start_url,

@@ -5,7 +5,7 @@ Apart from the handlers: who only reads what they noted need not load what they 
 
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 HANDLER: Final = "gossamer.site.observe:observe"
 """The name under which a worker finds the handler of pages."""
@@ -13,18 +13,27 @@ WEIGHER: Final = "gossamer.site.observe:weigh"
 """And that of assets that are only looked at."""
 
 
-class Observation(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """What only the document itself tells."""
-
+class _Noted(Struct, omit_defaults=True, forbid_unknown_fields=True):
     sha256: str = ""
     """Of the body, in hexadecimal; empty when there is none."""
-    assets: dict[str, list[str]] = field(default_factory=dict)
-    """By kind, without the kinds of which there are none."""
     description: str | None = None
     canonical: str | None = None
     languages: dict[str, str] = field(default_factory=dict)
     noindex: bool = False
     nofollow: bool = False
+
+
+class Observation(_Noted):
+    """What only the document itself tells."""
+
+    assets: dict[str, list[str]] = field(default_factory=dict)
+    """By kind, without the kinds of which there are none."""
+
+
+class Unread(_Noted):
+    """An observation as it was written: most pages of a site have equal assets, read once only."""
+
+    assets: Raw = Raw(b"{}")
 
 
 class Weight(Struct, omit_defaults=True):

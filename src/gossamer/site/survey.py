@@ -18,6 +18,7 @@ from gossamer.catalog.commit import OF_A_COPY
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.catalog.survey import Surveyed
 from gossamer.config.settings import Settings
+from gossamer.crawl.memory import nothing_collected
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.seeds import seeds_of
 from gossamer.errors import InputError
@@ -80,8 +81,9 @@ class Survey:
     ) -> SiteMap:
         """Return the map of all that was reached, without its time."""
         names = Names(catalog)
-        builder = Builder(names, look)
-        found = self._walk(catalog, names, on_page=builder.note)
+        builder = Builder(look)
+        with nothing_collected():
+            found = self._walk(catalog, names, on_page=builder.note)
         stopped_by = _STOPPED_BY.get(summary.reason, summary.reason)
         if not stopped_by and self._max_pages and found.missing:
             stopped_by = "max-pages"
@@ -94,8 +96,8 @@ class Survey:
             seconds=0.0,
             complete=not (stopped_by or found.unfetched or found.missing),
             stopped_by=stopped_by,
-            robots_blocked=[names.urls[doc_id] for doc_id in found.blocked],
-            notes=[*_trap_notes(catalog, names, found), *_unseen_notes(builder.unseen)],
+            robots_blocked=found.blocked,
+            notes=[*_trap_notes(catalog, found), *_unseen_notes(builder.unseen)],
         )
 
     def _settle(self, catalog: SqliteCatalog) -> None:
@@ -113,7 +115,7 @@ class Survey:
         """Return what comes next in the order of the map, and how much of it is wanted."""
         pages = 0
 
-        def count(met: Met, row: Surveyed, targets: list[int]) -> None:
+        def count(met: Met, row: Surveyed, targets: list[str]) -> None:
             nonlocal pages
             del met, targets
             pages += row.outcome in _PAGES and not 300 <= row.status < 400
@@ -154,7 +156,7 @@ class Survey:
         links_first: bool = False,
         on_page: OnPage | None = None,
     ) -> Closure:
-        start = names.number_of(self._start)
+        start = names.target(self._start)
         if start is None:
             raise InputError(
                 f"cannot map {self._start or 'the site'}: the workspace does not know it; "
@@ -169,13 +171,13 @@ class Survey:
         return closure(catalog, names, start, reach, on_page)
 
 
-def _trap_notes(catalog: SqliteCatalog, names: Names, found: Closure) -> Iterator[str]:
+def _trap_notes(catalog: SqliteCatalog, found: Closure) -> Iterator[str]:
     if found.trapped:
         first = found.trapped[0]
-        reason = catalog.surveyed(first).detail or "a trap"
+        reason = catalog.surveyed(first.doc_id).detail or "a trap"
         yield (
             f"{len(found.trapped):,} URLs were not fetched because they look endless, such as "
-            f"{names.urls[first]} ({reason})"
+            f"{first.url} ({reason})"
         )
 
 

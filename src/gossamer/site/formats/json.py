@@ -7,6 +7,7 @@ is encoded.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import BinaryIO, Final
 
 import msgspec
@@ -21,7 +22,9 @@ from gossamer.wording import safe_json
 FIELDS: Final = tuple(name for name in Page.__struct_fields__ if name != "facts")
 """Of a page, in the order in which they are written."""
 
-_ENCODER = msgspec.json.Encoder()
+_ENCODER: Final = msgspec.json.Encoder()
+_Line: Final = msgspec.defstruct("_Line", FIELDS)
+_fields: Final = attrgetter(*FIELDS)
 
 
 class ErrorEntry(msgspec.Struct):
@@ -57,7 +60,7 @@ def write(
 
 def page_line(page: Page) -> bytes:
     """Return a page as JSON, in one line."""
-    return encoded({name: getattr(page, name) for name in FIELDS})
+    return encoded(_Line(*_fields(page)))
 
 
 def encoded(value: object) -> bytes:
