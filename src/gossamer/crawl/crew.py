@@ -344,11 +344,11 @@ class ProcessCrew:
                 self._gone.add(number)
 
     def process_ids(self) -> list[int]:
-        """Return the processes that run."""
+        """Return the processes that run; one that has not begun yet is not waited for."""
         return [
             member.launched.process.pid
             for number, member in enumerate(self._members)
-            if number not in self._gone
+            if number not in self._gone and member.ready
         ]
 
     def _recruit(self) -> _Member:

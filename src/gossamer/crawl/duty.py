@@ -31,7 +31,7 @@ def report_for_duty(arguments: Sequence[str]) -> tuple[Link, Watch, Assignment]:
 
 def begin_duty(arguments: Sequence[str]) -> tuple[Link, Watch, bytes]:
     """Do what every child process of ours does first; return what its parent tells it, too."""
-    _die_with_parent(int(arguments[2]))
+    die_with_parent(int(arguments[2]))
     calm_collector()
     # Ctrl-C and a service manager's SIGTERM reach the whole group; the coordinator decides, and
     # when it is gone, so are we.
@@ -51,7 +51,7 @@ def _first_message(link: Link) -> bytes:
             sys.exit(1)
 
 
-def _die_with_parent(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """Have the kernel end this process with its parent (elsewhere the link's end tells)."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

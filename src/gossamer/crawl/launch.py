@@ -1,9 +1,9 @@
 """Worker processes, started.
 
-Two ways. A command forks its workers once it has loaded what they need: nothing is loaded twice,
-which saves a tenth of a second of each worker and as much until the first request. Everywhere else
-(in somebody's program, which may have threads, and for the successor of a worker that died) a
-worker is a new interpreter.
+Two ways. A command forks a nursery before it has any thread: a process that loads what workers
+need, forks them and ends. So nothing is loaded twice, and the command loads meanwhile, on another
+core, what it needs itself. Everywhere else (in somebody's program, which may have threads, for the
+successor of a worker that died, where the kernel is not Linux) a worker is a new interpreter.
 """
 
 import contextlib
@@ -13,14 +13,23 @@ import importlib
 import os
 import signal
 import socket
-import subprocess
 import sys
+import time
+from array import array
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from gossamer.crawl.duty import die_with_parent
 from gossamer.crawl.watch import Watch
 
+if TYPE_CHECKING:
+    import subprocess
+
 FETCHER: Final = "gossamer.crawl.worker"
+_IN_COMMON: Final = {FETCHER: ("gossamer.spider.spider", "gossamer.url.traps")}
+"""What a command that has such workers needs, too: loaded before it forks."""
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_MOMENT_SECONDS: Final = 0.000_2
 _SEND_BUFFER_BYTES: Final = 1 << 20
 # Bodies come and go: memory kept for the next one saves the kernel from clearing it anew (glibc).
 _MMAP_THRESHOLD, _TRIM_THRESHOLD, _TOP_PAD = 64 << 20, 256 << 20, 4 << 20
@@ -36,21 +45,14 @@ _MALLOC_OPTIONS: Final = ((-3, _MMAP_THRESHOLD), (-1, _TRIM_THRESHOLD), (-2, _TO
 class Launched:
     """A worker process that waits for its assignment, our end of its link, its watch."""
 
-    def __init__(self, module: str = FETCHER, *, fork: bool = False) -> None:
+    def __init__(self, module: str = FETCHER, nursery: "Nursery | None" = None) -> None:
         self.end, theirs = link_pair()
         self.watch = Watch.make()
-        descriptors = (theirs.fileno(), self.watch.descriptor)
-        arguments = [*map(str, descriptors), str(os.getpid())]
         self.process: subprocess.Popen[bytes] | Forked
-        if fork:
-            self.process = Forked(module, arguments, descriptors)
-        else:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-m", module, *arguments],
-                pass_fds=descriptors,
-                stdin=subprocess.DEVNULL,
-                env={**_ALLOCATOR, **os.environ},
-            )
+        if nursery is not None:
+            self.process = nursery.expect(theirs, self.watch)
+            return
+        self.process = _interpreter(module, (theirs.fileno(), self.watch.descriptor))
         theirs.close()
 
     def close(self) -> None:
@@ -61,30 +63,94 @@ class Launched:
         self.watch.close()
 
 
-class Forked:
-    """A copy of this process that runs a worker; it offers what is used of Popen."""
+class Nursery:
+    """A copy of this process that loads a module, forks the workers expected, and ends.
 
-    def __init__(self, module: str, arguments: Sequence[str], keep: Sequence[int]) -> None:
-        run = importlib.import_module(module).main
+    Workers are this process's own children then: it adopts what its children leave behind, until
+    the nursery has ended. A worker waits for that, since it dies with its parent.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self._expected: list[tuple[socket.socket, int]] = []
+        self._pid = 0
+        self._report = -1
+        self._pids: dict[int, int] = {}
+
+    def expect(self, theirs: socket.socket, watch: Watch) -> "Forked":
+        """Have one more worker forked, with these."""
+        self._expected.append((theirs, watch.descriptor))
+        return Forked(self, len(self._expected) - 1)
+
+    def begin(self) -> None:
+        """Fork, and leave the workers to the nursery."""
+        for name in _IN_COMMON.get(self._module, ()):
+            importlib.import_module(name)
         sys.stdout.flush()
         sys.stderr.flush()
         # What is there now is never garbage: so the child does not touch, and copy, all of it.
         gc.freeze()
-        self.pid = os.fork()
-        if self.pid == 0:
-            code = 1
-            try:
-                _leave_parent(keep)
-                code = run(arguments)
-            except BaseException:  # noqa: BLE001 - nothing may get back into the parent's code
-                sys.excepthook(*sys.exc_info())
-            finally:
-                os._exit(code)
+        self._report, report = os.pipe()
+        _adopt_orphans(yes=True)
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            with _leaving_at_the_end():
+                die_with_parent(parent)
+                self._fork_workers(parent, report)
+        os.close(report)
+        for theirs, _ in self._expected:
+            theirs.close()
+
+    def pid_of(self, number: int) -> int:
+        """Return the process of a worker, as soon as it is there; 0 if it never will be."""
+        if self._pid:
+            nursery, self._pid = self._pid, 0
+            with open(self._report, "rb") as report:  # noqa: PTH123 - a descriptor
+                told = array("i", report.read())
+            self._pids = dict(zip(told[::2], told[1::2], strict=True))
+            _, status = os.waitpid(nursery, 0)
+            _adopt_orphans(yes=False)
+            if os.waitstatus_to_exitcode(status) > 0:
+                # What is wrong with it has been shown; one worker after the other would die of it.
+                raise RuntimeError(f"{self._module} cannot be loaded")
+        return self._pids.get(number, 0)
+
+    def _fork_workers(self, parent: int, report: int) -> None:
+        # As workers do: the parent decides what an interruption of all means.
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
+        run = importlib.import_module(self._module).main
+        gc.freeze()
+        nursery = os.getpid()
+        for number, (theirs, watch) in enumerate(self._expected):
+            if os.fork() == 0:
+                with _leaving_at_the_end():
+                    os.write(report, array("i", (number, os.getpid())).tobytes())
+                    descriptors = (theirs.fileno(), watch)
+                    _leave_parent(descriptors)
+                    while os.getppid() == nursery:
+                        time.sleep(_MOMENT_SECONDS)
+                    sys.exit(run(_arguments(descriptors, parent)))
+        sys.exit(0)
+
+
+class Forked:
+    """A worker that a nursery forks; it offers what is used of Popen."""
+
+    def __init__(self, nursery: Nursery, number: int) -> None:
+        self._nursery = nursery
+        self._number = number
         self._has_ended = False
+
+    @property
+    def pid(self) -> int:
+        """Its number; asked before it is there, one waits."""
+        return self._nursery.pid_of(self._number)
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the process is gone and its number perhaps somebody else's."""
-        if not self._has_ended:
+        if not self._has_ended and self.pid:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
@@ -93,10 +159,10 @@ class Forked:
 
     def wait(self) -> None:
         """Wait for its end."""
-        if not self._has_ended:
+        if not self._has_ended and self.pid:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self.pid, 0)
-            self._has_ended = True
+        self._has_ended = True
 
 
 @contextlib.contextmanager
@@ -106,8 +172,11 @@ def launched(count: int, module: str = FETCHER, *, fork: bool = False) -> Iterat
     `fork`: only for a process that has no thread yet.
     """
     workers: list[Launched] = []
+    nursery = Nursery(module) if fork and count and sys.platform == "linux" else None
     try:
-        workers.extend(Launched(module, fork=fork) for _ in range(count))
+        workers.extend(Launched(module, nursery) for _ in range(count))
+        if nursery is not None:
+            nursery.begin()
         yield workers
     finally:
         for worker in workers:
@@ -125,6 +194,42 @@ def link_pair() -> tuple[socket.socket, socket.socket]:
     for end in (ours, theirs):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
     return ours, theirs
+
+
+def _interpreter(module: str, descriptors: tuple[int, int]) -> "subprocess.Popen[bytes]":
+    """Start a worker as a new interpreter."""
+    import subprocess  # noqa: PLC0415 - 1 ms of each command that forks its workers
+
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        [sys.executable, "-m", module, *_arguments(descriptors, os.getpid())],
+        pass_fds=descriptors,
+        stdin=subprocess.DEVNULL,
+        env={**_ALLOCATOR, **os.environ},
+    )
+
+
+def _arguments(descriptors: Sequence[int], parent: int) -> list[str]:
+    """Return what a worker is told on its command line."""
+    return [*map(str, descriptors), str(parent)]
+
+
+def _adopt_orphans(*, yes: bool) -> None:
+    """Become the parent of what our children leave behind when they end, or no longer."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0)
+
+
+@contextlib.contextmanager
+def _leaving_at_the_end() -> Iterator[None]:
+    """End this process where the block does: nothing may get back into the parent's code."""
+    code = 1
+    try:
+        yield
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:  # noqa: BLE001 - see above
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(code)
 
 
 def _leave_parent(keep: Sequence[int]) -> None:

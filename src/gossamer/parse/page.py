@@ -13,7 +13,6 @@ from gossamer.parse.css import references_in
 from gossamer.parse.directives import robots_in_headers
 from gossamer.parse.html import understand_html
 from gossamer.parse.references import Joiner, References
-from gossamer.parse.sitemap import understand_sitemap
 from gossamer.parse.sniff import (
     CSS,
     GZIP,
@@ -59,6 +58,9 @@ def _dispatch(
         # A handler reads it for its stories.
         return Page()
     if fetch.visit.kind == Kind.SITEMAP or _may_be_sitemap(content_type, body):
+        # To read XML takes modules that pages do not need: 2 ms less at the start.
+        from gossamer.parse.sitemap import understand_sitemap  # noqa: PLC0415
+
         return understand_sitemap(body, url, settings, joiner)
     if content_type == CSS:
         return _understand_css(body, url, settings, joiner)

@@ -1,6 +1,7 @@
 """JSON: one object with `summary`, `pages` and `errors`; docs/reference/site-map.md is its shape.
 
-What an audit found and what has changed goes with it, where somebody asked for that.
+What an audit found and what has changed goes with it, where somebody asked for that; only then is
+loaded what writes it: 1 ms of each map.
 
 One page a line, so that two maps can be compared with `diff` and a map of any size is written as it
 is encoded.
@@ -12,8 +13,6 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from gossamer.site import compare_writing
-from gossamer.site.audit import writing as audit_writing
 from gossamer.site.compare import Comparison
 from gossamer.site.findings import Finding
 from gossamer.site.model import Page, SiteMap, is_error, summary_of
@@ -50,9 +49,13 @@ def write(
     _write_lines(_error_lines(site_map), file)
     file.write(b"]")
     if findings is not None:
+        from gossamer.site.audit import writing as audit_writing  # noqa: PLC0415 - see above
+
         file.write(b',\n"audit": ')
         audit_writing.write_json(findings, file)
     if comparison is not None:
+        from gossamer.site import compare_writing  # noqa: PLC0415 - see above
+
         file.write(b',\n"changes": ')
         compare_writing.write_json(comparison, file)
     file.write(b"}\n")
