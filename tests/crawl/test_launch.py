@@ -14,12 +14,12 @@ _SECONDS = 60.0
 _MAP = """
 import json, os, sys, time
 from pathlib import Path
-from gossamer.crawl.launch import launched
+from gossamer.crawl.launch import FETCHER, launched
 
 def parent_of(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
-with launched(2, *sys.argv[1:], fork=True) as workers:
+with launched(2, *(sys.argv[1:] or [FETCHER])) as workers:
     pids = [worker.process.pid for worker in workers]
     print(json.dumps({"own": os.getpid(), "pids": pids, "parents": [*map(parent_of, pids)]}))
     sys.stdout.flush()

@@ -117,9 +117,9 @@ def run(arguments: Namespace) -> int:
         _require_workspace(arguments)
 
     from gossamer.cli.progress import follow
-    from gossamer.crawl.launch import launched, worker_count
+    from gossamer.crawl.launch import fetchers, worker_count
 
-    with launched(worker_count(settings.crawl.workers), fork=True) as workers:
+    with fetchers(worker_count(settings.crawl.workers), keep=True) as workers:
         from gossamer.crawl.pipeline import crawl_workspace
 
         with follow(sys.stderr, quiet=arguments.quiet) as on_progress:

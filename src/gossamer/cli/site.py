@@ -162,9 +162,9 @@ def run(arguments: Namespace) -> int:
         print(f"gossamer: {_ROBOTS_NOTE}; do this to your own site only", file=sys.stderr)
 
     from gossamer.cli.progress import follow
-    from gossamer.crawl.launch import launched, worker_count
+    from gossamer.crawl.launch import fetchers, worker_count
 
-    with launched(worker_count(settings.crawl.workers), fork=True) as workers:
+    with fetchers(worker_count(settings.crawl.workers), keep=directory is not None) as workers:
         from gossamer.site.run import Plan, map_site, missing_secrets
 
         if arguments.resume is not None:

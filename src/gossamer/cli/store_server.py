@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
     from gossamer.daemons.endpoints import parse_endpoint
 
     endpoint = parse_endpoint(arguments.listen)
-    with launched(worker_count(settings.crawl.workers), _WORKER, fork=True) as workers:
+    with launched(worker_count(settings.crawl.workers), _WORKER) as workers:
         from gossamer.daemons.store_setup import serve
 
         tally = serve(

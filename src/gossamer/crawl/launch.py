@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     import subprocess
 
 FETCHER: Final = "gossamer.crawl.worker"
-_IN_COMMON: Final = {FETCHER: ("gossamer.spider.spider", "gossamer.url.traps")}
-"""What a command that has such workers needs, too: loaded before it forks."""
+# Loaded before workers are forked: by the command, which needs it, too, or by the nursery.
+_IN_COMMON: Final = ("gossamer.spider.spider", "gossamer.url.traps")
+_IN_COMMON_TO_KEEP: Final = ("gossamer.catalog.sqlite", "gossamer.store.repair")
+_TO_KEEP: Final = ("gossamer.crawl.archived", "gossamer.store.warc")
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _MOMENT_SECONDS: Final = 0.000_2
 _SEND_BUFFER_BYTES: Final = 1 << 20
@@ -70,8 +72,9 @@ class Nursery:
     the nursery has ended. A worker waits for that, since it dies with its parent.
     """
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, first: Sequence[str]) -> None:
         self._module = module
+        self._first = first
         self._expected: list[tuple[socket.socket, int]] = []
         self._pid = 0
         self._report = -1
@@ -84,8 +87,6 @@ class Nursery:
 
     def begin(self) -> None:
         """Fork, and leave the workers to the nursery."""
-        for name in _IN_COMMON.get(self._module, ()):
-            importlib.import_module(name)
         sys.stdout.flush()
         sys.stderr.flush()
         # What is there now is never garbage: so the child does not touch, and copy, all of it.
@@ -120,6 +121,7 @@ class Nursery:
         # As workers do: the parent decides what an interruption of all means.
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)
+        _load(self._first)
         run = importlib.import_module(self._module).main
         gc.freeze()
         nursery = os.getpid()
@@ -166,13 +168,13 @@ class Forked:
 
 
 @contextlib.contextmanager
-def launched(count: int, module: str = FETCHER, *, fork: bool = False) -> Iterator[list[Launched]]:
-    """Start workers that run this module; at the end, whatever happened, none of them is left.
+def launched(count: int, module: str, first: Sequence[str] = ()) -> Iterator[list[Launched]]:
+    """Fork workers that run this module; at the end, whatever happened, none of them is left.
 
-    `fork`: only for a process that has no thread yet.
+    Only for a process that has no thread yet. `first`: other modules that they all will load.
     """
+    nursery = Nursery(module, first) if count and sys.platform == "linux" else None
     workers: list[Launched] = []
-    nursery = Nursery(module) if fork and count and sys.platform == "linux" else None
     try:
         workers.extend(Launched(module, nursery) for _ in range(count))
         if nursery is not None:
@@ -181,6 +183,14 @@ def launched(count: int, module: str = FETCHER, *, fork: bool = False) -> Iterat
     finally:
         for worker in workers:
             worker.close()
+
+
+def fetchers(count: int, *, keep: bool) -> contextlib.AbstractContextManager[list[Launched]]:
+    """Fork workers that fetch, and perhaps `keep` what they fetch, as `launched` says."""
+    _load(_IN_COMMON)
+    if keep:
+        _load(_IN_COMMON_TO_KEEP)
+    return launched(count, FETCHER, _TO_KEEP if keep else ())
 
 
 def worker_count(wanted: int) -> int:
@@ -206,6 +216,11 @@ def _interpreter(module: str, descriptors: tuple[int, int]) -> "subprocess.Popen
         stdin=subprocess.DEVNULL,
         env={**_ALLOCATOR, **os.environ},
     )
+
+
+def _load(modules: Sequence[str]) -> None:
+    for name in modules:
+        importlib.import_module(name)
 
 
 def _arguments(descriptors: Sequence[int], parent: int) -> list[str]:
