@@ -1,0 +1,70 @@
+"""Pages as they are made of what the catalog holds."""
+
+import json
+
+from gossamer.catalog.survey import Surveyed
+from gossamer.outcomes import Outcome, State
+from gossamer.site.build import Builder
+from gossamer.site.closure import Closure, Met
+from gossamer.site.model import Page, SiteMap, no_assets, summary_of
+
+HOME = "http://example.org/"
+
+
+def row(doc_id: int, record: object, **fields: object) -> Surveyed:
+    told = Surveyed(
+        doc_id=doc_id,
+        state=int(State.DONE),
+        outcome=int(Outcome.OK),
+        detail="",
+        status=200,
+        milliseconds=1,
+        content_type="text/html",
+        body_bytes=10,
+        checksum=doc_id.to_bytes(8, "big"),
+        signed_simhash=None,
+        redirect_to=None,
+        title="",
+        targets=b"",
+        record=record if isinstance(record, str) else json.dumps(record),
+    )
+    return told._replace(**fields)
+
+
+def pages_of(*rows: Surveyed) -> list[Page]:
+    builder = Builder()
+    for each in rows:
+        builder.note(Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, [])
+    return builder.pages(Closure(), all_links=False)
+
+
+def test_each_page_has_its_own_assets_though_most_pages_share_them():
+    shared = {"css": ["http://example.org/a.css"], "js": ["http://example.org/a.js"]}
+    first, second, third = pages_of(
+        row(1, {"sha256": "1", "assets": shared}),
+        row(2, {"sha256": "2", "assets": {"img": ["http://example.org/i.png"]}}),
+        row(3, {"sha256": "3", "assets": shared}),
+    )
+    assert first.assets == third.assets == no_assets() | shared
+    assert second.assets == no_assets() | {"img": ["http://example.org/i.png"]}
+    assert [page.checksum for page in (first, second, third)] == ["1", "2", "3"]
+
+
+def test_assets_are_counted_once_however_many_pages_have_them():
+    one, other = {"css": ["a", "b"]}, {"css": ["b", "c"], "img": ["i"]}
+    pages = pages_of(*(row(n, {"assets": one if n % 2 else other}) for n in range(1, 7)))
+    site_map = SiteMap(HOME, "example.org", pages, 1.0, complete=True)
+    counted = {kind: count for kind, count in summary_of(site_map).assets.items() if count}
+    assert counted == {"css": 3, "img": 1}
+
+
+def test_what_no_handler_of_ours_noted_says_nothing():
+    for record in ("", "7", '{"assets": 7}', '{"assets": {"css": [1]}}', '{"mine": "x"}'):
+        (page,) = pages_of(row(1, record, body_bytes=0))
+        assert page.checksum == ""
+        assert page.assets == no_assets()
+
+
+def test_a_fingerprint_is_a_number_without_sign():
+    (page,) = pages_of(row(1, "", signed_simhash=-1))
+    assert page.facts.simhash == (1 << 64) - 1
