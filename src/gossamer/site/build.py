@@ -125,9 +125,10 @@ class Builder:
     def _whole(self, assets: Mapping[str, list[str]]) -> Assets:
         """Return assets with a list for each kind."""
         keep = self._texts.setdefault
-        return no_assets() | {
-            kind: [keep(member, member) for member in members] for kind, members in assets.items()
-        }
+        whole = no_assets()
+        for kind, members in assets.items():
+            whole[kind] = [keep(member, member) for member in members]
+        return whole
 
 
 def error_of(outcome: int | None, status: int, detail: str) -> str:
