@@ -99,3 +99,19 @@ def test_workers_that_cannot_be_loaded_are_an_error_not_a_reason_to_try_again():
     assert process.returncode == 1
     assert b"RuntimeError: gossamer.no_such_worker cannot be loaded" in errors
     assert b"ModuleNotFoundError" in errors
+
+
+def test_what_only_workers_need_is_loaded_by_the_nursery_alone():
+    """Else the command takes as long to begin as if it had loaded all by itself."""
+    coordinators = loaded_by("gossamer.site.run", "gossamer.crawl.pipeline")
+    workers = loaded_by("gossamer.crawl.worker")
+    assert {"turbohtml", "gossamer.crawl.intake", "gossamer.handlers.findings"} <= workers
+    assert {"sqlite3", "gossamer.urlserver.urlserver"} <= coordinators
+    assert coordinators.isdisjoint({"turbohtml", "gossamer.crawl.intake", "gossamer.parse.html"})
+    assert workers.isdisjoint({"sqlite3", "gossamer.urlserver.urlserver", "gossamer.parse.sitemap"})
+
+
+def loaded_by(*modules: str) -> set[str]:
+    script = f"import sys, {', '.join(modules)}; print(*sys.modules)"
+    command = [sys.executable, "-c", script]
+    return set(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
