@@ -4,7 +4,8 @@
 
 The moments are those at which a server on loopback has read the requests; it does nothing else. On
 a busy machine most of that time is spent waiting for a core: the CPU time that the process had used
-until its first request (from the kernel's scheduler) tells the two apart.
+until its first request (from the kernel's scheduler) tells the two apart. What its workers load
+meanwhile, on another core, is not in it: on a busy machine that is waited for, too.
 """
 
 import os
