@@ -96,6 +96,40 @@ BETWEEN_ROWS = ("\n", " ", "<tbody>", "</tbody>", "<col>", "<form>", "</form>",
                 "<input type=hidden>",
                 "<!-- -->", "<script>x</script>", "x", "<caption>c</caption>")  # fmt: skip
 
+IN_LINKS = ("b", "i", "p", "div", "span", "li", "h1", "h2", "code", "nobr", "dd", "dt", "button",
+            "font", "marquee", "video", "pre", "u", "ul", "table", "td", "svg", "object",
+            "section", "select", "form", "br")  # fmt: skip
+SHOWN = ("<img src=1>", "<iframe src=2></iframe>", "<img data-src='3'>", "<embed src=4 data-src=x>",
+         "<source src='a&amp;b'>", "<video src=5></video>", "<img src>", "<img src='' src=6>",
+         "<p src=7>")  # fmt: skip
+STARTS_OF_LINKS = ("<a href=x>", "<a href=y>", "<a href='#f'>", "<a name=n>", "<a href='x#g'>",
+                   "<A HREF='k&amp;l'>", "<a href>", "<a href=x href=y>")  # fmt: skip
+SAID = ("one ", "two. ", "\n", "&amp;", "May 3", "x1y2", " ", "\r\n", "&#13;", "\u00e9")
+
+
+def made_links(random: Random) -> bytes:
+    """Return a page by lot with links around much else; in most, what is opened first ends last."""
+    parts: list[str] = []
+    opened: list[str] = []
+    is_neat = random.random() < 0.6
+    for _ in range(random.randint(1, 40)):
+        lot = random.random()
+        if lot < 0.35:
+            parts.append(random.choice(SAID))
+        elif lot < 0.42:
+            parts.append(random.choice(SHOWN))
+        elif lot < 0.5:
+            parts.append(random.choice(STARTS_OF_LINKS))
+            opened.append("a")
+        elif lot < 0.68:
+            opened.append(random.choice(IN_LINKS))
+            parts.append(f"<{opened[-1]}>")
+        elif opened and (is_neat or lot < 0.93):
+            parts.append(f"</{opened.pop()}>")
+        else:
+            parts.append(f"</{random.choice((*IN_LINKS, 'a'))}>")
+    return "".join(parts).encode()
+
 
 def made_page(random: Random) -> bytes:
     """Return a page by lot."""

@@ -1,4 +1,4 @@
-"""Run by test_skim_sanitized.py with sanitizers: skims pages by lot, and their beginnings."""
+"""Run by test_skim_sanitized.py with sanitizers: reads pages by lot, and their beginnings."""
 
 import ctypes
 import sys
@@ -7,7 +7,7 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from random import Random
 
-from skim_pages import made_page
+from skim_pages import made_links, made_page
 
 from gossamer.parse.similarity import MAX_TEXT, ROWS
 
@@ -27,9 +27,14 @@ def main(built: str) -> None:
         places, length = random.choice((9, 1 << 30)), random.choice((0, 9, MAX_TEXT))
         found = module.skim(page, html5, bool(number % 2), places, length, ROWS)
         skimmed += found is not None
+        module.said(page + made_links(random), html5)
     for _ in range(CUT_PAGES):
         page = made_page(random)
+        links = made_links(random)
+        for end in range(len(links)):
+            module.said(links[:end], html5)
         for end in range(len(page)):
+            module.said(page[:end], html5)
             module.skim(page[:end], html5, True, 1 << 30, MAX_TEXT, ROWS)
             module.skim(page[:end] * 20, html5, True, 1 << 30, MAX_TEXT, ROWS)
     print(skimmed)

@@ -107,6 +107,16 @@ def test_every_shape_is_skimmed_in_linear_time(wants_label):
         assert time.process_time() - started < SECONDS, name
 
 
+def test_what_every_shape_says_is_told_in_linear_time():
+    from gossamer.parse import _skim
+
+    for name, body in shapes():
+        started = time.process_time()
+        _skim.said(body, html5)
+        _skim.said(b"<a href=x>" + body, html5)
+        assert time.process_time() - started < SECONDS, name
+
+
 def test_many_unknown_pieces_are_passed_over():
     pieces = [b"<p src=%d></p>" % number for number in range(200_000)]
     started = time.process_time()
@@ -125,6 +135,8 @@ def test_memory_is_given_back(entities):
             for _ in range(times):
                 with suppress(TypeError):
                     _skim.skim(body, entities, True, 1 << 30, MAX_TEXT, ROWS)
+                with suppress(TypeError):
+                    _skim.said(body, entities)
 
     skim_all(1_000)
     before = int(MEMORY.read_text().split()[1])

@@ -25,4 +25,10 @@ class Skim(Protocol):
         | None
     ): ...
 
+class Said(Protocol):
+    def __call__(
+        self, body: bytes, entities: dict[str, str], /
+    ) -> tuple[bool, list[bytes], list[str | None], set[bytes]] | None: ...
+
 skim: Skim
+said: Said

@@ -31,7 +31,7 @@
 
 typedef unsigned char byte;
 
-enum { MAX_TABLES = 64, LONGEST_NAME = 15, LONGEST_ENTITY = 32, SEEN_SLOTS = 256 };
+enum { MAX_TABLES = 64, MAX_IN_LINK = 32, LONGEST_NAME = 15, LONGEST_ENTITY = 32, SEEN_SLOTS = 256 };
 /* Where the encoding of a page must be declared (HTML standard, 13.2.3.2). */
 enum { PRESCANNED = 1024 };
 
@@ -109,8 +109,22 @@ static const char *const IN_HEAD[] = {"base", "basefont", "bgsound", "link", "no
 /* They cannot become the parent of what comes after them. */
 static const char *const CHILDLESS[] = {"embed", "img", "source", "track"};
 
+/* They have no end. */
+static const char *const VOID[] = {
+    "area",  "base",   "basefont", "bgsound", "br",    "embed",  "hr",    "img",
+    "input", "keygen", "link",     "meta",    "param", "source", "track", "wbr",
+};
+
+/* Formatting does not go on in the first three, and the last one ends others of its kind. */
+static const char *const APART[] = {"applet", "marquee", "object", "nobr"};
+
+/* Elements whose source people see (statements.py). */
+static const char *const SHOWN[] = {"embed", "iframe", "img", "source", "video"};
+
 /* Others that are looked at here. */
-static const char *const OTHERS[] = {"charset", "content", "http-equiv", "name", "rel", "style"};
+static const char *const OTHERS[] = {
+    "charset", "content", "data-src", "http-equiv", "name", "rel", "style",
+};
 
 static byte name_slots[512];    /* number of the name + 1 */
 static byte carrier_slots[64];
@@ -278,6 +292,7 @@ struct tag {
     Py_ssize_t places;              /* how many URLs these may hold, at most */
     struct slice href, rel;         /* of an `a` */
     struct slice label, pragma, subject, content; /* of a `meta` */
+    struct slice source, late_source; /* src and data-src; NULL if there is none */
     int has_href, has_rel, has_label;
 };
 
@@ -301,6 +316,12 @@ struct page {
     int beyond_head, maybe_beyond_head; /* the body began, even if its tag did not come yet */
     enum { NO_PARENT, LAST_IS_PARENT, UNSURE } parent; /* of a source, if one came now */
     struct slice seen[SEEN_SLOTS];  /* references met lately as they are written: links repeat */
+    /* Only where it is asked what the page says (`said`): */
+    PyObject *texts, *links;        /* new: text, and the reference of the link that it is in */
+    PyObject *shown;                /* new: sources of what is shown */
+    PyObject *link;                 /* new: of the link that is open, or NULL */
+    struct slice in_link[MAX_IN_LINK]; /* names of the elements that are open in it */
+    int in_link_count;
 };
 
 #define TRY(call)                                                                                  \
@@ -499,10 +520,33 @@ static int is_wide_mark(const byte *at, const byte *end)
            (at[2] == 0x81 || at[2] == 0x8C || at[2] == 0x9B || at[2] == 0x9F);
 }
 
+/* Puts text as it is; the room was reserved. */
+static void put_plain_text(struct page *page, const byte *at, const byte *end)
+{
+    byte *out = page->text.bytes + page->text.length;
+    while (at < end) {
+        const byte *stop = memchr(at, '\r', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        memcpy(out, at, length);
+        out += length;
+        at += length;
+        if (stop) {
+            *out++ = '\n';
+            at++;
+            at += at < end && *at == '\n';
+        }
+    }
+    page->text.length = (size_t)(out - page->text.bytes);
+}
+
 /* Prepares text for its fingerprint as similarity.py does: lower case, cut into clauses by line
  * ends, no spaces. The room was reserved. */
 static void put_text(struct page *page, const byte *at, const byte *end)
 {
+    if (page->texts) {
+        put_plain_text(page, at, end);
+        return;
+    }
     byte *out = page->text.bytes + page->text.length;
     Py_ssize_t left = page->text_left;
     while (at < end && left > 0) {
@@ -647,6 +691,9 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
         if (!tag->has_href)
             tag->href = value;
         tag->has_href = 1;
+    } else if (!strcmp(text, "data-src")) {
+        if (!tag->late_source.at)
+            tag->late_source = value;
     } else if (tag->kind == ANCHOR && !strcmp(text, "rel")) {
         if (!tag->has_rel)
             tag->rel = value;
@@ -675,6 +722,8 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
         if (!strcmp(text, "formaction") || !strcmp(text, "ping") || !strcmp(text, "archive"))
             return GIVEN_UP;
         tag->places += places_in(value);
+        if (!tag->source.at && !strcmp(text, "src"))
+            tag->source = value;
         /* Where a form is sent is no page. */
         if (tag->kind != FORM || strcmp(text, "action"))
             tag->carries = 1;
@@ -690,6 +739,7 @@ static enum verdict read_tag(struct page *page, struct tag *tag)
     /* What else there is, is valid if these say so. */
     tag->whole.at = NULL;
     tag->pragma = tag->subject = tag->content = (struct slice){NULL, NULL};
+    tag->source = tag->late_source = (struct slice){NULL, NULL};
     tag->kind = OTHER;
     tag->places = 0;
     tag->closes_itself = tag->carries = tag->has_href = tag->has_rel = tag->has_label = 0;
@@ -789,6 +839,8 @@ static enum verdict end_piece(struct page *page)
 /* Puts bytes into a piece of their own, or into the one that is open. */
 static enum verdict copy(struct page *page, struct slice bytes)
 {
+    if (page->texts)
+        return FINE;
     if (!append(&page->piece, bytes.at, (size_t)length_of(bytes)))
         return FAILED;
     return page->parents ? FINE : end_piece(page);
@@ -803,6 +855,8 @@ static struct slice name_of(const struct tag *tag)
 /* Copies a tag and ends its element, so that it has nothing to do with what comes after it. */
 static enum verdict copy_element(struct page *page, const struct tag *tag)
 {
+    if (page->texts)
+        return FINE;
     if (!tag->name_length)
         return GIVEN_UP;
     int done = append(&page->piece, tag->whole.at, (size_t)length_of(tag->whole)) &&
@@ -884,6 +938,124 @@ static enum verdict count_places(struct page *page, Py_ssize_t more)
     page->places_left -= more;
     return page->places_left < 0 ? GIVEN_UP : FINE;
 }
+
+/* ------------------------------------------------------------------ what a page says */
+
+/* Ends a text; what comes is in another link, or in none. */
+static enum verdict end_text(struct page *page)
+{
+    if (!page->text.length)
+        return FINE;
+    PyObject *text = PyBytes_FromStringAndSize(
+        (const char *)page->text.bytes, (Py_ssize_t)page->text.length);
+    if (!text)
+        return FAILED;
+    page->text.length = 0;
+    int failed = PyList_Append(page->texts, text) ||
+                 PyList_Append(page->links, page->link ? page->link : Py_None);
+    Py_DECREF(text);
+    return failed ? FAILED : FINE;
+}
+
+/* What was opened in a link must be closed in it, in turn: otherwise the parser mends it, and part
+ * of a link may be where it does not seem to be. */
+static enum verdict end_link(struct page *page)
+{
+    if (!page->link)
+        return FINE;
+    if (page->in_link_count)
+        return GIVEN_UP;
+    TRY(end_text(page));
+    Py_DECREF(page->link);
+    page->link = NULL;
+    return FINE;
+}
+
+/* One link ends another. */
+static enum verdict start_link(struct page *page, const struct tag *tag)
+{
+    TRY(end_link(page));
+    if (!tag->has_href)
+        return FINE;
+    TRY(end_text(page));
+    TRY(resolve(page, tag->href, 1));
+    struct buffer *href = &page->scratch;
+    const byte *mark = memchr(href->bytes, '#', href->length);
+    if (mark)
+        href->length = (size_t)(mark - href->bytes);
+    page->link = text_in_scratch(page);
+    return page->link ? FINE : FAILED;
+}
+
+static enum verdict start_in_link(struct page *page, const struct tag *tag)
+{
+    struct slice name = name_of(tag);
+    switch (tag->kind) {
+    case ANCHOR:
+    case META:
+    case SCRIPT:
+    case STYLE:
+    case SVG:
+        return FINE;
+    case OTHER:
+    case PREFORMATTED:
+    case PARENT:
+        if (IS_ONE_OF(name, VOID))
+            return FINE;
+        if (!tag->name_length || page->in_link_count == MAX_IN_LINK || IS_ONE_OF(name, APART))
+            return GIVEN_UP;
+        page->in_link[page->in_link_count++] = name;
+        return FINE;
+    default:
+        return GIVEN_UP;
+    }
+}
+
+static enum verdict end_in_link(struct page *page, const struct tag *tag)
+{
+    if (tag->kind == ANCHOR)
+        return end_link(page);
+    if (!page->in_link_count)
+        return GIVEN_UP;
+    struct slice name = name_of(tag), opened = page->in_link[--page->in_link_count];
+    if (length_of(name) != length_of(opened))
+        return GIVEN_UP;
+    for (Py_ssize_t at = 0; at < length_of(name); at++)
+        if (lowered[name.at[at]] != lowered[opened.at[at]])
+            return GIVEN_UP;
+    return FINE;
+}
+
+static enum verdict show(struct page *page, struct slice source)
+{
+    if (!source.at)
+        return FINE;
+    TRY(resolve(page, source, 1));
+    PyObject *bytes = PyBytes_FromStringAndSize(
+        (const char *)page->scratch.bytes, (Py_ssize_t)page->scratch.length);
+    int failed = !bytes || PySet_Add(page->shown, bytes);
+    Py_XDECREF(bytes);
+    return failed ? FAILED : FINE;
+}
+
+/* Notes what a start tag means for what the page says. */
+static enum verdict say(struct page *page, const struct tag *tag)
+{
+    struct slice name = name_of(tag);
+    /* Then the base of all links is another one. */
+    if (tag->carries && is_word(name, "base"))
+        return GIVEN_UP;
+    if (page->link)
+        TRY(start_in_link(page, tag));
+    if (tag->kind == ANCHOR)
+        return start_link(page, tag);
+    if ((!tag->source.at && !tag->late_source.at) || !IS_ONE_OF(name, SHOWN))
+        return FINE;
+    TRY(show(page, tag->source));
+    return is_word(name, "img") ? show(page, tag->late_source) : FINE;
+}
+
+/* ------------------------------------------------------------------ elements by their kinds */
 
 static enum verdict anchor(struct page *page, const struct tag *tag)
 {
@@ -1212,6 +1384,11 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
         TRY(start_in_table(page, tag));
     if (!page->beyond_head)
         TRY(start_in_head(page, tag));
+    if (page->texts) {
+        TRY(say(page, tag));
+        if (tag->kind == ANCHOR || tag->kind == META || tag->kind == OTHER)
+            return FINE;
+    }
     if (tag->kind == OTHER && tag->carries)
         return copy_other(page, tag);
     if (page->parent)
@@ -1283,6 +1460,8 @@ static enum verdict end_tag(struct page *page, const struct tag *tag)
     }
     if (page->table_count)
         TRY(end_in_table(page, tag));
+    if (page->link)
+        TRY(end_in_link(page, tag));
     if (tag->kind != PARENT || !page->parents)
         return FINE;
     page->parents--;
@@ -1413,6 +1592,12 @@ static PyObject *fingerprint_of(struct page *page, const byte *rows)
     }
 }
 
+static PyObject *what_is_said(struct page *page, int is_ascii)
+{
+    return Py_BuildValue(
+        "(NOOO)", PyBool_FromLong(is_ascii), page->texts, page->links, page->shown);
+}
+
 static PyObject *result_of(struct page *page, int is_ascii, const byte *rows)
 {
     PyObject *fingerprint = fingerprint_of(page, rows);
@@ -1423,6 +1608,49 @@ static PyObject *result_of(struct page *page, int is_ascii, const byte *rows)
         PyBool_FromLong(is_ascii), page->title ? page->title : Py_None,
         page->description ? page->description : Py_None, page->references, page->pieces,
         fingerprint);
+}
+
+/* Makes ready to read a page; NULL without an error if it needs its tree. */
+static struct page *open_page(PyObject *body, PyObject *entities, int *is_ascii)
+{
+    char *bytes;
+    Py_ssize_t length;
+    if (PyBytes_AsStringAndSize(body, &bytes, &length) < 0)
+        return NULL;
+    const byte *start = (const byte *)bytes;
+    if (!is_sound(start, start + length, is_ascii))
+        return NULL;
+    if (length >= 3 && start[0] == 0xEF && start[1] == 0xBB && start[2] == 0xBF)
+        return NULL;
+    struct page *page = calloc(1, sizeof *page);
+    if (!page) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    page->start = page->at = start;
+    page->end = start + length;
+    page->entities = entities;
+    return page;
+}
+
+/* Gives back what reading took; returns the result, or None where it was given up. */
+static PyObject *close_page(struct page *page, enum verdict verdict, PyObject *result)
+{
+    if (verdict == GIVEN_UP)
+        result = Py_NewRef(Py_None);
+    else if (verdict == FAILED && !PyErr_Occurred())
+        PyErr_NoMemory();
+    PyObject *const owned[] = {
+        page->references, page->refused, page->pieces, page->title, page->description,
+        page->texts, page->links, page->shown, page->link,
+    };
+    for (size_t number = 0; number < sizeof owned / sizeof *owned; number++)
+        Py_XDECREF(owned[number]);
+    free(page->piece.bytes);
+    free(page->text.bytes);
+    free(page->scratch.bytes);
+    free(page);
+    return result;
 }
 
 static PyObject *skim(PyObject *module, PyObject *arguments)
@@ -1440,51 +1668,48 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "a fingerprint takes 256 rows of 64 bytes");
         return NULL;
     }
-    char *bytes;
-    Py_ssize_t length;
-    if (PyBytes_AsStringAndSize(body, &bytes, &length) < 0)
-        return NULL;
-    const byte *start = (const byte *)bytes;
     int is_ascii;
-    if (!is_sound(start, start + length, &is_ascii))
-        Py_RETURN_NONE;
-    if (length >= 3 && start[0] == 0xEF && start[1] == 0xBB && start[2] == 0xBF)
-        Py_RETURN_NONE;
-    struct page *page = calloc(1, sizeof *page);
+    struct page *page = open_page(body, entities, &is_ascii);
     if (!page)
-        return PyErr_NoMemory();
-    page->start = page->at = start;
-    page->end = start + length;
-    page->entities = entities;
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     page->wants_label = wants_label;
     page->places_left = most_places;
     page->text_left = rows ? text_length : 0;
     page->references = PyDict_New();
     page->pieces = PyList_New(0);
     enum verdict verdict = page->references && page->pieces ? read_page(page) : FAILED;
-    PyObject *result = NULL;
+    return close_page(
+        page, verdict, verdict == FINE ? result_of(page, is_ascii, (const byte *)rows) : NULL);
+}
+
+static PyObject *said(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *body, *entities;
+    if (!PyArg_ParseTuple(arguments, "SO!", &body, &PyDict_Type, &entities))
+        return NULL;
+    int is_ascii;
+    struct page *page = open_page(body, entities, &is_ascii);
+    if (!page)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    page->places_left = page->text_left = PY_SSIZE_T_MAX;
+    page->texts = PyList_New(0);
+    page->links = PyList_New(0);
+    page->shown = PySet_New(NULL);
+    enum verdict verdict = page->texts && page->links && page->shown ? read_page(page) : FAILED;
     if (verdict == FINE)
-        result = result_of(page, is_ascii, (const byte *)rows);
-    else if (verdict == GIVEN_UP)
-        result = Py_NewRef(Py_None);
-    else if (!PyErr_Occurred())
-        PyErr_NoMemory();
-    Py_XDECREF(page->references);
-    Py_XDECREF(page->refused);
-    Py_XDECREF(page->pieces);
-    Py_XDECREF(page->title);
-    Py_XDECREF(page->description);
-    free(page->piece.bytes);
-    free(page->text.bytes);
-    free(page->scratch.bytes);
-    free(page);
-    return result;
+        verdict = end_text(page);
+    return close_page(page, verdict, verdict == FINE ? what_is_said(page, is_ascii) : NULL);
 }
 
 static PyMethodDef METHODS[] = {
     {"skim", skim, METH_VARARGS,
      "skim(body, entities, wants_label, most_places, text_length, rows) -> (label, is_ascii, title, "
      "description, references, pieces, fingerprint), or None if the page needs its tree."},
+    {"said", said, METH_VARARGS,
+     "said(body, entities) -> (is_ascii, texts, links, shown), or None if the page needs its tree: "
+     "its text in parts, for each the reference of the link that it is in or None, and the sources "
+     "of what is shown."},
     {NULL, NULL, 0, NULL},
 };
 

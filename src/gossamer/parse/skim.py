@@ -13,7 +13,7 @@ from turbohtml import parse
 from gossamer.parse.similarity import MAX_TEXT, ROWS, fingerprint_of_prepared
 
 if TYPE_CHECKING:
-    from gossamer.parse._skim import Skim
+    from gossamer.parse._skim import Said, Skim
 
 _MANY: Final = 1 << 30
 _UTF_8: Final = "UTF-8"
@@ -25,15 +25,15 @@ _NOT_ASCII: Final = frozenset(
 )
 
 
-def _compiled() -> "Skim | None":
+def _compiled() -> "tuple[Skim, Said] | tuple[None, None]":
     try:
-        from gossamer.parse._skim import skim as compiled  # noqa: PLC0415 - it may not be there
+        from gossamer.parse._skim import said, skim  # noqa: PLC0415 - it may not be there
     except ImportError:
-        return None
-    return compiled
+        return None, None
+    return skim, said
 
 
-_skim: Final = _compiled()
+_skim, _said = _compiled()
 
 
 class Skimmed(NamedTuple):
@@ -47,6 +47,17 @@ class Skimmed(NamedTuple):
     pieces: list[bytes]
     """All other tags that may matter, in UTF-8; what belongs together is in one piece."""
     simhash: int | None
+
+
+class Speech(NamedTuple):
+    """What people see of a page."""
+
+    texts: list[bytes]
+    """Its text in parts, in UTF-8."""
+    links: list[str | None]
+    """For each part the reference of the link that it is in, without fragment, if it is in one."""
+    shown: set[bytes]
+    """Sources of pictures and the like."""
 
 
 def is_compiled() -> bool:
@@ -68,12 +79,26 @@ def skim(
     label, is_ascii, title, description, references, pieces, simhash = found
     if not encoding:
         encoding = _encoding_of(label) if label else _UNLABELLED
-    if encoding != _UTF_8 and (not is_ascii or not encoding or encoding in _NOT_ASCII):
+    if not _is_certain(encoding, is_ascii):
         return None
     if isinstance(simhash, bytes):
         # A clause is longer than the compiled reader hashes.
         simhash = fingerprint_of_prepared(simhash)
     return Skimmed(encoding, title or "", description, references, pieces, simhash)
+
+
+def listen(body: bytes, encoding: str) -> Speech | None:
+    """Read the text of a page whose encoding is known; None if it needs its tree."""
+    found = _said(body, html5) if _said is not None else None
+    if found is None:
+        return None
+    is_ascii, texts, links, shown = found
+    return Speech(texts, links, shown) if _is_certain(_encoding_of(encoding), is_ascii) else None
+
+
+def _is_certain(encoding: str, is_ascii: bool) -> bool:
+    """Whether a page that is UTF-8 is read as that by who reads it in an encoding."""
+    return encoding == _UTF_8 or (is_ascii and bool(encoding) and encoding not in _NOT_ASCII)
 
 
 @lru_cache(maxsize=256)

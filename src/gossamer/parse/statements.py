@@ -2,9 +2,12 @@
 
 The text of links to certain pages is left out: an endless site makes up new link texts for the
 pages that it makes up, and says nothing else.
+
+A page is read by the compiled reader where that can, else as a tree. Both come to the same: of two
+pages that are compared each may have been read in another way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, cast
 
 from turbohtml import Document as Tree
@@ -15,16 +18,23 @@ from gossamer.messages import Page
 from gossamer.parse.flood import cut_flood
 from gossamer.parse.places import text_of
 from gossamer.parse.references import Joiner
+from gossamer.parse.skim import Speech, listen
 from gossamer.parse.sniff import HTML, XHTML
 
 _MAX_BYTES: Final = 1 << 18
 _DIGITS: Final = b"0123456789"
 _WITHOUT_DIGITS: Final = dict.fromkeys(map(ord, "0123456789"))
 _SPACE: Final = b" \t"
-_CALENDAR: Final = (
-    b"january february march april may june july august september october november december "
-    b"monday tuesday wednesday thursday friday saturday sunday"
-).split()
+# Names that have something in common, and that: most texts have none of most of them.
+_CALENDAR: Final = tuple(
+    (common, names.split())
+    for common, names in (
+        (b"uary", b"january february"),
+        (b"", b"march april may june july august"),
+        (b"ber", b"september october november december"),
+        (b"day", b"monday tuesday wednesday thursday friday saturday sunday"),
+    )
+)
 _CUT: Final = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ.;!?", b"abcdefghijklmnopqrstuvwxyz\n\n\n\n"
 )
@@ -32,14 +42,22 @@ _SHOWN: Final = (
     "//img/@src | //img/@data-src | //iframe/@src | //source/@src | //video/@src | //embed/@src"
 )
 
+# Given the base of references, tells which of them lead to pages whose links are left out.
+_LeftOut = Callable[[str, Iterable[str]], set[str]]
+
 
 def clauses(text: str) -> list[bytes]:
     """Return the clauses of a text, without case, white space, numbers and dates."""
-    numbered = text.encode("utf-8", "replace").translate(_CUT, _SPACE)
+    return _clauses(text.encode("utf-8", "replace"))
+
+
+def _clauses(text: bytes) -> list[bytes]:
+    numbered = text.translate(_CUT, _SPACE)
     plain = numbered.translate(None, _DIGITS)
     if len(plain) < len(numbered):
-        for name in _CALENDAR:
-            plain = plain.replace(name, b"")
+        for common, names in _CALENDAR:
+            for name in names if common in plain else ():
+                plain = plain.replace(name, b"")
     return plain.split()
 
 
@@ -62,33 +80,52 @@ def statements(
         is_calendar = page.content_type == "text/calendar"
         said = body[:_MAX_BYTES].translate(None, _DIGITS) if is_calendar else body
         return {xxh3_64_digest(said)}
-    try:
-        body, _ = cut_flood(body[:_MAX_BYTES], page.charset)
-        tree = parse(body, positions=False, encoding=page.charset or None)
-    except (HTMLParseError, LookupError, ValueError, MemoryError, RecursionError):
-        return set()
-    # Before links are emptied: a picture in a link is shown all the same.
-    sources = cast("list[str]", tree.xpath(_SHOWN))
-    shown = {source.encode("utf-8", "replace") for source in sources}
+
+    def left_out(base: str, hrefs: Iterable[str]) -> set[str]:
+        # An index leads to few pages by thousands of links, each to another part of them.
+        distinct = list(dict.fromkeys(hrefs))
+        targets = zip(distinct, joiner.join_all(base, distinct), strict=True)
+        return {href for href, target in targets if target is not None and is_left_out(target)}
+
+    body = body[:_MAX_BYTES]
+    heard = listen(body, page.charset)
+    if heard is not None:
+        text, shown = _without_links(heard, url, left_out), heard.shown
+    else:
+        try:
+            body, _ = cut_flood(body, page.charset)
+            tree = parse(body, positions=False, encoding=page.charset or None)
+        except (HTMLParseError, LookupError, ValueError, MemoryError, RecursionError):
+            return set()
+        # Before links are emptied: a picture in a link is shown all the same.
+        shown = {source.encode("utf-8", "replace") for source in _sources(tree)}
+        text = _text_without_links(tree, _base_of(tree, url, joiner), left_out)
+    name = made_up_name(url).encode()
+    return shown.union(_clauses(text.replace(name, b"") if name else text))
+
+
+def _without_links(heard: Speech, url: str, left_out: _LeftOut) -> bytes:
+    left = left_out(url, (link for link in heard.links if link is not None))
+    pairs = zip(heard.texts, heard.links, strict=True)
+    return b"".join([text for text, link in pairs if link not in left])
+
+
+def _sources(tree: Tree) -> list[str]:
+    return cast("list[str]", tree.xpath(_SHOWN))
+
+
+def _text_without_links(tree: Tree, base: str, left_out: _LeftOut) -> bytes:
     for element in tree.select("script") + tree.select("style"):
         element.clear()
-    _empty_links(tree, url, joiner, is_left_out)
-    name = made_up_name(url)
-    return shown.union(clauses(tree.text.replace(name, "") if name else tree.text))
-
-
-def _empty_links(tree: Tree, url: str, joiner: Joiner, is_left_out: Callable[[str], bool]) -> None:
-    base = next((href for each in tree.select("base") if (href := text_of(each, "href"))), "")
-    base = (joiner.join(url, base) if base else None) or url
     elements = tree.select("a[href]")
-    # An index leads to few pages by thousands of links, each to another part of them.
     hrefs = [text_of(element, "href").partition("#")[0] for element in elements]
-    distinct = list(dict.fromkeys(hrefs))
-    left_out = {
-        href
-        for href, target in zip(distinct, joiner.join_all(base, distinct), strict=True)
-        if target is not None and is_left_out(target)
-    }
+    left = left_out(base, hrefs)
     for element, href in zip(elements, hrefs, strict=True):
-        if href in left_out:
+        if href in left:
             element.clear()
+    return tree.text.encode("utf-8", "replace")
+
+
+def _base_of(tree: Tree, url: str, joiner: Joiner) -> str:
+    base = next((href for each in tree.select("base") if (href := text_of(each, "href"))), "")
+    return (joiner.join(url, base) if base else None) or url
