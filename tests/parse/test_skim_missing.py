@@ -18,8 +18,9 @@ PAGES = 200
 SCRIPT = """
 import sys
 sys.modules["gossamer.parse._skim"] = None  # so that its import fails
-from gossamer.parse.skim import is_compiled
+from gossamer.parse.skim import is_compiled, listen
 assert not is_compiled()
+assert listen(b"x", "utf-8") is None
 import msgspec, test_skim_missing
 sys.stdout.buffer.write(msgspec.json.encode(test_skim_missing.understood()))
 """

@@ -157,6 +157,33 @@ static int cut(const uint8_t *text, size_t length, struct clause *clauses, int *
     return count;
 }
 
+/* Lanes are added up in bytes, eight at a time; these are emptied before they overflow. */
+struct sums {
+    uint64_t eights[LANES / 8];
+    uint32_t lanes[LANES], added;
+};
+enum { MOST_ROWS = 127 };
+
+static void empty(struct sums *sums)
+{
+    uint8_t bytes[LANES];
+    memcpy(bytes, sums->eights, sizeof bytes);
+    memset(sums->eights, 0, sizeof sums->eights);
+    for (int lane = 0; lane < LANES; lane++)
+        sums->lanes[lane] += bytes[lane];
+}
+
+static void add_row(struct sums *sums, const uint8_t *row)
+{
+    for (int number = 0; number < LANES / 8; number++) {
+        uint64_t eight;
+        memcpy(&eight, row + 8 * number, sizeof eight);
+        sums->eights[number] += eight;
+    }
+    if (++sums->added % MOST_ROWS == 0)
+        empty(sums);
+}
+
 /* What the fingerprint is: a number, nothing, or for the library to find out. */
 enum fingerprint { NO_FINGERPRINT, FINGERPRINT, LEFT_TO_LIBRARY, NO_MEMORY };
 
@@ -172,7 +199,7 @@ static enum fingerprint simhash(
     int sample, count = cut(text, length, clauses, &sample);
     enum fingerprint result = count < MIN_CLAUSES ? NO_FINGERPRINT : FINGERPRINT;
     int is_sample = count > FEW_CLAUSES && sample >= MIN_CLAUSES;
-    uint32_t sums[LANES] = {0}, added = 0;
+    struct sums sums = {0};
     for (int number = 0; result == FINGERPRINT && number < count; number++) {
         uint32_t size = clauses[number].length;
         if (is_sample && size & LENGTH_BITS_OF_SAMPLE)
@@ -181,15 +208,13 @@ static enum fingerprint simhash(
             result = LEFT_TO_LIBRARY;
             break;
         }
-        const uint8_t *row = rows + LANES * (xxh3(text + clauses[number].start, size) >> 56);
-        for (int lane = 0; lane < LANES; lane++)
-            sums[lane] += row[lane];
-        added++;
+        add_row(&sums, rows + LANES * (xxh3(text + clauses[number].start, size) >> 56));
     }
     free(clauses);
+    empty(&sums);
     *fingerprint = 0;
     for (int lane = 0; lane < LANES; lane++)
-        *fingerprint |= (uint64_t)(sums[lane] > added) << lane;
+        *fingerprint |= (uint64_t)(sums.lanes[lane] > sums.added) << lane;
     return result;
 }
 

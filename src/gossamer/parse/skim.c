@@ -31,7 +31,9 @@
 
 typedef unsigned char byte;
 
-enum { MAX_TABLES = 64, MAX_IN_LINK = 32, LONGEST_NAME = 15, LONGEST_ENTITY = 32, SEEN_SLOTS = 256 };
+enum { MAX_TABLES = 64, MAX_IN_LINK = 32, SEEN_SLOTS = 256 };
+/* In bytes; of a character, its name and what that means. */
+enum { LONGEST_NAME = 15, LONGEST_ENTITY = 32, LONGEST_MEANING = 8 };
 /* Where the encoding of a page must be declared (HTML standard, 13.2.3.2). */
 enum { PRESCANNED = 1024 };
 
@@ -128,10 +130,11 @@ static const char *const OTHERS[] = {
 
 static byte name_slots[512];    /* number of the name + 1 */
 static byte carrier_slots[64];
-/* For each letter with which a name begins: the lengths of those that are known, as bits. Most
- * names that are not known are told by that. */
+/* For each letter with which a name begins: the lengths of those that are known, and their second
+ * letters, as bits. Most names that are not known are told by that. */
 static uint16_t name_lengths[256], attribute_lengths[256];
-static byte is_space[256], ends_name[256];
+static uint32_t second_letters[256];
+static byte is_space[256], ends_name[256], ends_key[256];
 static byte lowered[256];
 /* What becomes of a byte of text, and how many bytes are left of it. */
 enum { STOP = 1 };
@@ -145,6 +148,12 @@ static uint32_t hash_of(const byte *name, Py_ssize_t length)
     return sum ^ (sum >> 7);
 }
 
+/* One of 32 bits for a letter in either case, or for the end of a name of one letter. */
+static uint32_t bit_of(byte letter)
+{
+    return (uint32_t)1 << (letter & 31);
+}
+
 static void fill_tables(void)
 {
     for (int value = 0; value < 256; value++)
@@ -155,11 +164,14 @@ static void fill_tables(void)
     }
     for (const char *each = ".;!?"; *each; each++)
         prepared[(byte)*each] = '\n';
-    /* A line end may be two characters. (0x01, which means STOP here, is not worth another table.) */
-    prepared['\r'] = STOP;
+    /* A line end may be two characters; there may be markup, or a reference. (0x01, which means STOP
+     * here, is not worth another table.) */
+    prepared['\r'] = prepared['<'] = prepared['&'] = STOP;
     for (const char *each = "\t\n\f\r "; *each; each++)
         is_space[(byte)*each] = ends_name[(byte)*each] = 1;
     ends_name['/'] = ends_name['>'] = 1;
+    memcpy(ends_key, ends_name, sizeof ends_key);
+    ends_key['='] = 1;
     for (size_t number = 0; number < sizeof NAMES / sizeof *NAMES; number++) {
         const char *name = NAMES[number].name;
         uint32_t slot = hash_of((const byte *)name, (Py_ssize_t)strlen(name)) % sizeof name_slots;
@@ -167,6 +179,7 @@ static void fill_tables(void)
             slot = (slot + 1) % sizeof name_slots;
         name_slots[slot] = (byte)(number + 1);
         name_lengths[(byte)*name] |= (uint16_t)(1 << strlen(name));
+        second_letters[(byte)*name] |= bit_of((byte)name[1]);
     }
     for (size_t number = 0; number < sizeof CARRIERS / sizeof *CARRIERS; number++) {
         const char *name = CARRIERS[number];
@@ -209,6 +222,12 @@ struct slice {
     const byte *at, *end;
 };
 
+/* Where a byte is met first; NULL if it is not there. */
+static const byte *find(const byte *at, const byte *end, byte value)
+{
+    return memchr(at, value, (size_t)(end - at));
+}
+
 static Py_ssize_t length_of(struct slice text)
 {
     return text.end - text.at;
@@ -229,7 +248,10 @@ static int is_word(struct slice text, const char *word)
 static const byte *find_word(struct slice text, const char *word)
 {
     Py_ssize_t length = (Py_ssize_t)strlen(word);
+    int is_mark = *word < 'a' || *word > 'z';
     for (const byte *at = text.at; text.end - at >= length; at++) {
+        if (is_mark && !(at = find(at, text.end - length + 1, (byte)*word)))
+            return NULL;
         Py_ssize_t same = 0;
         while (same < length && lowered[at[same]] == (byte)word[same])
             same++;
@@ -448,7 +470,7 @@ static enum verdict named(
         const char *bytes = PyUnicode_AsUTF8AndSize(meaning, &size);
         if (!bytes)
             return FAILED;
-        if (size > 8)
+        if (size > LONGEST_MEANING)
             return GIVEN_UP;
         memcpy(out, bytes, (size_t)size);
         *length = (size_t)size;
@@ -540,12 +562,13 @@ static void put_plain_text(struct page *page, const byte *at, const byte *end)
 }
 
 /* Prepares text for its fingerprint as similarity.py does: lower case, cut into clauses by line
- * ends, no spaces. The room was reserved. */
-static void put_text(struct page *page, const byte *at, const byte *end)
+ * ends, no spaces. Ends early before what may be markup or a reference, unless the text is `raw`, and
+ * where no more is wanted; returns where. The room was reserved. */
+static const byte *put_text(struct page *page, const byte *at, const byte *end, int raw)
 {
     if (page->texts) {
         put_plain_text(page, at, end);
-        return;
+        return end;
     }
     byte *out = page->text.bytes + page->text.length;
     Py_ssize_t left = page->text_left;
@@ -559,14 +582,16 @@ static void put_text(struct page *page, const byte *at, const byte *end)
         left -= at - start;
         if (at == stop)
             continue;
-        byte value = *at++;
+        byte value = *at;
+        if (!raw && (value == '<' || value == '&'))
+            break;
+        const byte *character = at++;
         left--;
         if (value == '\r') {
             at += at < end && *at == '\n';
             *out++ = '\n';
             continue;
         }
-        const byte *character = at - 1;
         while (at < end && (*at & 0xC0) == 0x80)
             at++;
         if (is_wide_mark(character, at)) {
@@ -578,34 +603,44 @@ static void put_text(struct page *page, const byte *at, const byte *end)
     }
     page->text_left = left;
     page->text.length = (size_t)(out - page->text.bytes);
+    return at;
 }
 
+/* Makes room for all text up to an end, and for what one reference means. */
+static int reserve_text(struct page *page, const byte *at, const byte *end)
+{
+    size_t length = (size_t)(end - at);
+    if (!page->texts && length / 4 > (size_t)page->text_left)
+        length = (size_t)page->text_left * 4;
+    return reserve(&page->text, length + LONGEST_MEANING);
+}
+
+/* Adds what the reference at an ampersand means; `at` moves behind it. */
+static enum verdict add_referenced(struct page *page, const byte **at, const byte *end)
+{
+    byte meaning[LONGEST_MEANING] = {'&'};
+    size_t length = 1;
+    Py_ssize_t taken;
+    ++*at;
+    TRY(referenced(page, (struct slice){*at, end}, 0, meaning, &length, &taken));
+    *at += taken;
+    put_text(page, meaning, meaning + length, 1);
+    return reserve_text(page, *at, end) ? FINE : FAILED;
+}
+
+/* Adds text in which markup does not count. */
 static enum verdict add_text(struct page *page, struct slice text, int has_references)
 {
     if (page->text_left <= 0)
         return FINE;
-    if (!has_references) {
-        if (!reserve(&page->text, (size_t)length_of(text)))
-            return FAILED;
-        put_text(page, text.at, text.end);
-        return FINE;
-    }
+    if (!reserve_text(page, text.at, text.end))
+        return FAILED;
     while (text.at < text.end && page->text_left > 0) {
-        const byte *mark = memchr(text.at, '&', (size_t)length_of(text));
-        const byte *stop = mark ? mark : text.end;
-        if (!reserve(&page->text, (size_t)(stop - text.at) + 16))
-            return FAILED;
-        put_text(page, text.at, stop);
-        text.at = stop;
-        if (!mark)
-            break;
-        byte meaning[8] = {'&'};
-        size_t length = 1;
-        Py_ssize_t taken;
-        text.at++;
-        TRY(referenced(page, text, 0, meaning, &length, &taken));
-        put_text(page, meaning, meaning + length);
-        text.at += taken;
+        const byte *mark = has_references ? find(text.at, text.end, '&') : NULL;
+        put_text(page, text.at, mark ? mark : text.end, 1);
+        text.at = mark ? mark : text.end;
+        if (mark)
+            TRY(add_referenced(page, &text.at, text.end));
     }
     return FINE;
 }
@@ -618,44 +653,72 @@ static int says_anything(struct slice text)
     return text.at < text.end;
 }
 
-/* Reads up to the next `<`, or to the end of the page. */
+/* Whether a `<` begins something; otherwise it belongs to the text. */
+static int is_markup(const byte *at, const byte *end)
+{
+    if (end - at < 2)
+        return 0;
+    byte next = lowered[at[1]];
+    return (next >= 'a' && next <= 'z') || next == '/' || next == '!' || next == '?';
+}
+
+/* Where markup begins next, or the end of the page. */
+static const byte *next_markup(const byte *at, const byte *end)
+{
+    while ((at = find(at, end, '<')) != NULL && !is_markup(at, end))
+        at++;
+    return at ? at : end;
+}
+
+/* Reads text of the body in one go, up to the next markup. */
+static enum verdict read_body_text(struct page *page)
+{
+    const byte *at = page->at, *end = page->end;
+    if (!reserve_text(page, at, end))
+        return FAILED;
+    for (;;) {
+        at = put_text(page, at, end, 0);
+        if (at == end || page->text_left <= 0) {
+            page->at = next_markup(at, end);
+            return FINE;
+        }
+        if (*at == '&') {
+            TRY(add_referenced(page, &at, end));
+        } else if (is_markup(at, end)) {
+            page->at = at;
+            return FINE;
+        } else {
+            at = put_text(page, at, at + 1, 1);
+        }
+    }
+}
+
+/* Reads up to the next markup, or to the end of the page. */
 static enum verdict read_text(struct page *page)
 {
-    const byte *stop = memchr(page->at, '<', (size_t)(page->end - page->at));
-    /* A `<` that begins nothing belongs to the text. */
-    while (stop && stop + 1 < page->end) {
-        byte next = stop[1];
-        if ((lowered[next] >= 'a' && lowered[next] <= 'z') || next == '/' || next == '!' || next == '?')
-            break;
-        stop = memchr(stop + 1, '<', (size_t)(page->end - stop - 1));
-    }
-    if (stop && stop + 1 >= page->end)
-        stop = NULL;
-    struct slice text = {page->at, stop ? stop : page->end};
+    int in_table = page->table_count && page->tables[page->table_count - 1] == TABLE;
+    if (page->beyond_head && !in_table && !page->texts && page->text_left > 0)
+        return read_body_text(page);
+    struct slice text = {page->at, next_markup(page->at, page->end)};
     page->at = text.end;
     if (text.at == text.end)
         return FINE;
-    if (!page->beyond_head || page->table_count) {
-        int in_table = page->table_count && page->tables[page->table_count - 1] == TABLE;
-        if (!page->beyond_head || in_table) {
-            if (says_anything(text)) {
-                const byte *first = text.at;
-                while (is_space[*first])
-                    first++;
-                /* A reference might be white space. */
-                if (in_table || *first == '&')
-                    return GIVEN_UP;
-                if (!page->began)
-                    text.at = first;
-                page->began = page->beyond_head = 1;
-            } else if (!page->began) {
-                return FINE;
-            }
+    if (!page->beyond_head || in_table) {
+        if (says_anything(text)) {
+            const byte *first = text.at;
+            while (is_space[*first])
+                first++;
+            /* A reference might be white space. */
+            if (in_table || *first == '&')
+                return GIVEN_UP;
+            if (!page->began)
+                text.at = first;
+            page->began = page->beyond_head = 1;
+        } else if (!page->began) {
+            return FINE;
         }
     }
-    if (page->text_left <= 0)
-        return FINE;
-    return add_text(page, text, memchr(text.at, '&', (size_t)length_of(text)) != NULL);
+    return add_text(page, text, 1);
 }
 
 /* ------------------------------------------------------------------ tags */
@@ -674,8 +737,6 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
 {
     byte small[LONGEST_NAME + 1];
     Py_ssize_t length = length_of(name);
-    if (length > LONGEST_NAME || !(attribute_lengths[lowered[*name.at]] >> length & 1))
-        return FINE;
     for (Py_ssize_t at = 0; at < length; at++)
         small[at] = lowered[name.at[at]];
     small[length] = 0;
@@ -731,45 +792,64 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
     return FINE;
 }
 
+/* Most attributes do not matter, and are told by the length of their names. */
+static int may_matter(const struct tag *tag, struct slice name)
+{
+    return length_of(name) <= LONGEST_NAME && !tag->is_end &&
+           attribute_lengths[lowered[*name.at]] >> length_of(name) & 1;
+}
+
+/* Reads the name of a tag; returns its end. */
+static inline const byte *read_name(struct tag *tag, const byte *name, const byte *end)
+{
+    const byte *at = name;
+    while (at < end && !ends_name[*at])
+        at++;
+    Py_ssize_t length = at - name;
+    byte first = lowered[*name];
+    tag->kind = OTHER;
+    tag->name_length = length <= LONGEST_NAME ? length : 0;
+    if (!(name_lengths[first] >> tag->name_length & 1))
+        return at;
+    if (length > 1 && !(second_letters[first] & bit_of(name[1])))
+        return at;
+    for (Py_ssize_t each = 0; each < length; each++)
+        tag->name[each] = lowered[name[each]];
+    tag->kind = kind_of(tag->name, length);
+    return at;
+}
+
 /* Reads the tag at `<` or `</` whose name begins with a letter. At the end of the page nothing is
  * left of it: `tag->whole.at` is NULL. */
 static enum verdict read_tag(struct page *page, struct tag *tag)
 {
     const byte *at = page->at + 1, *end = page->end;
-    /* What else there is, is valid if these say so. */
     tag->whole.at = NULL;
-    tag->pragma = tag->subject = tag->content = (struct slice){NULL, NULL};
-    tag->source = tag->late_source = (struct slice){NULL, NULL};
-    tag->kind = OTHER;
-    tag->places = 0;
-    tag->closes_itself = tag->carries = tag->has_href = tag->has_rel = tag->has_label = 0;
-    tag->name_length = 0;
     tag->is_end = *at == '/';
-    at += tag->is_end;
-    const byte *name = at;
-    while (at < end && !ends_name[*at])
-        at++;
-    if (at - name <= LONGEST_NAME) {
-        tag->name_length = at - name;
-        if (name_lengths[lowered[*name]] >> tag->name_length & 1) {
-            for (Py_ssize_t each = 0; each < tag->name_length; each++)
-                tag->name[each] = lowered[name[each]];
-            tag->kind = kind_of(tag->name, tag->name_length);
-        }
+    at = read_name(tag, at + tag->is_end, end);
+    tag->closes_itself = 0;
+    if (at < end && *at == '>' && tag->is_end) {
+        tag->whole = (struct slice){page->at, at + 1};
+        page->at = at + 1;
+        return FINE;
     }
+    /* What else there is, is valid if these say so. */
+    tag->source.at = tag->late_source.at = NULL;
+    tag->places = 0;
+    tag->carries = tag->has_href = tag->has_rel = tag->has_label = 0;
+    if (tag->kind == META)
+        tag->pragma = tag->subject = tag->content = (struct slice){NULL, NULL};
     for (;;) {
         while (at < end && (is_space[*at] || *at == '/'))
             at++;
-        if (at >= end) {
-            page->at = end;
-            return FINE;
-        }
+        if (at >= end)
+            break;
         if (*at == '>') {
             tag->closes_itself = at[-1] == '/';
             break;
         }
         struct slice key = {at, at + 1};    /* a name may begin with `=` */
-        while (key.end < end && !ends_name[*key.end] && *key.end != '=')
+        while (key.end < end && !ends_key[*key.end])
             key.end++;
         at = key.end;
         while (at < end && is_space[*at])
@@ -779,39 +859,28 @@ static enum verdict read_tag(struct page *page, struct tag *tag)
             at++;
             while (at < end && is_space[*at])
                 at++;
-            if (at >= end) {
-                page->at = end;
-                return FINE;
-            }
+            if (at >= end)
+                break;
             if (*at == '"' || *at == '\'') {
-                byte quote = *at++;
-                const byte *close = memchr(at, quote, (size_t)(end - at));
+                const byte *close = find(at + 1, end, *at);
                 if (!close) {
-                    page->at = end;
-                    return FINE;
-                }
-                value.at = at;
-                value.end = close;
-                at = close + 1;
-                if (at < end && *at == '>' && !tag->is_end) {
-                    /* So that a slash before it, inside the quotes, is not taken for the end. */
-                    TRY(note_attribute(tag, key, value));
+                    at = end;
                     break;
                 }
+                value = (struct slice){at + 1, close};
+                at = close + 1;
             } else {
                 value.at = at;
                 while (at < end && !is_space[*at] && *at != '>')
                     at++;
                 value.end = at;
-                if (at < end && *at == '>') {
-                    if (!tag->is_end)
-                        TRY(note_attribute(tag, key, value));
-                    break;
-                }
             }
         }
-        if (!tag->is_end)
+        if (may_matter(tag, key))
             TRY(note_attribute(tag, key, value));
+        /* So that a slash before it, in the value, is not taken for the end. */
+        if (at < end && *at == '>')
+            break;
     }
     if (at >= end) {
         page->at = end;
@@ -890,14 +959,13 @@ static enum verdict note_followed(struct page *page, PyObject *reference)
 
 static enum verdict add_reference(struct page *page, struct slice href, int is_refused)
 {
-    if (memchr(href.at, '&', (size_t)length_of(href)) ||
-        memchr(href.at, '\r', (size_t)length_of(href))) {
+    if (find(href.at, href.end, '&') || find(href.at, href.end, '\r')) {
         TRY(resolve(page, href, 1));
         href.at = page->scratch.bytes;
         href.end = href.at + page->scratch.length;
     } else {
         /* As written it stays where it is, so it can be recognised. */
-        const byte *mark = memchr(href.at, '#', (size_t)length_of(href));
+        const byte *mark = find(href.at, href.end, '#');
         if (mark)
             href.end = mark;
         struct slice tail = href;   /* references differ at their ends */
@@ -910,7 +978,7 @@ static enum verdict add_reference(struct page *page, struct slice href, int is_r
         if (!is_refused)
             *slot = href;
     }
-    const byte *mark = memchr(href.at, '#', (size_t)length_of(href));
+    const byte *mark = find(href.at, href.end, '#');
     if (mark)
         href.end = mark;
     if (href.at == href.end)
@@ -1372,8 +1440,17 @@ static enum verdict copy_other(struct page *page, const struct tag *tag)
     return copy_element(page, tag);
 }
 
+/* Whether we are where an element without a kind of its own means nothing. */
+static inline int is_ordinary(const struct page *page)
+{
+    return page->beyond_head && !page->table_count && !page->in_select && !page->parent &&
+           !page->texts;
+}
+
 static enum verdict start_tag(struct page *page, const struct tag *tag)
 {
+    if (tag->kind == OTHER && !tag->carries && is_ordinary(page))
+        return FINE;
     TRY(count_places(page, tag->places));
     if (tag->kind == HTML || tag->kind == HEAD || tag->kind == BODY)
         return start_of_root(page, tag);
@@ -1443,6 +1520,8 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
 
 static enum verdict end_tag(struct page *page, const struct tag *tag)
 {
+    if (tag->kind == OTHER && is_ordinary(page))
+        return FINE;
     if (!page->began)
         return GIVEN_UP;
     if (tag->kind == HEAD)
@@ -1496,7 +1575,8 @@ static const byte *after_comment(const byte *at, const byte *end)
 static enum verdict read_page(struct page *page)
 {
     while (page->at < page->end) {
-        TRY(read_text(page));
+        if (*page->at != '<' || !is_markup(page->at, page->end))
+            TRY(read_text(page));
         if (page->at >= page->end)
             break;
         /* Here is a `<`, and something after it that makes it markup. */
@@ -1534,18 +1614,21 @@ static enum verdict read_page(struct page *page)
     return FINE;
 }
 
+static const uint64_t ONES = 0x0101010101010101ULL;
+
 /* Whether bytes are UTF-8 as the standard has it, without NUL; tells whether they are ASCII. */
 static int is_sound(const byte *at, const byte *end, int *is_ascii)
 {
     *is_ascii = 1;
     while (at < end) {
-        uint64_t eight;
-        while (end - at >= 8) {
+        while (end - at >= 16) {
+            uint64_t eight, more;
             memcpy(&eight, at, 8);
+            memcpy(&more, at + 8, 8);
             /* A byte over 0x7F, or one that is zero. */
-            if ((eight | (eight - 0x0101010101010101ULL)) & 0x8080808080808080ULL)
+            if ((eight | (eight - ONES) | more | (more - ONES)) & 0x8080808080808080ULL)
                 break;
-            at += 8;
+            at += 16;
         }
         if (at >= end)
             break;
@@ -1610,27 +1693,23 @@ static PyObject *result_of(struct page *page, int is_ascii, const byte *rows)
         fingerprint);
 }
 
-/* Makes ready to read a page; NULL without an error if it needs its tree. */
-static struct page *open_page(PyObject *body, PyObject *entities, int *is_ascii)
+/* Makes ready to read a page; 0 if it needs its tree, or with an error. */
+static int open_page(struct page *page, PyObject *body, PyObject *entities, int *is_ascii)
 {
     char *bytes;
     Py_ssize_t length;
     if (PyBytes_AsStringAndSize(body, &bytes, &length) < 0)
-        return NULL;
+        return 0;
     const byte *start = (const byte *)bytes;
     if (!is_sound(start, start + length, is_ascii))
-        return NULL;
+        return 0;
     if (length >= 3 && start[0] == 0xEF && start[1] == 0xBB && start[2] == 0xBF)
-        return NULL;
-    struct page *page = calloc(1, sizeof *page);
-    if (!page) {
-        PyErr_NoMemory();
-        return NULL;
-    }
+        return 0;
+    memset(page, 0, sizeof *page);
     page->start = page->at = start;
     page->end = start + length;
     page->entities = entities;
-    return page;
+    return 1;
 }
 
 /* Gives back what reading took; returns the result, or None where it was given up. */
@@ -1649,7 +1728,6 @@ static PyObject *close_page(struct page *page, enum verdict verdict, PyObject *r
     free(page->piece.bytes);
     free(page->text.bytes);
     free(page->scratch.bytes);
-    free(page);
     return result;
 }
 
@@ -1669,8 +1747,8 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
         return NULL;
     }
     int is_ascii;
-    struct page *page = open_page(body, entities, &is_ascii);
-    if (!page)
+    struct page own, *page = &own;
+    if (!open_page(page, body, entities, &is_ascii))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     page->wants_label = wants_label;
     page->places_left = most_places;
@@ -1689,8 +1767,8 @@ static PyObject *said(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "SO!", &body, &PyDict_Type, &entities))
         return NULL;
     int is_ascii;
-    struct page *page = open_page(body, entities, &is_ascii);
-    if (!page)
+    struct page own, *page = &own;
+    if (!open_page(page, body, entities, &is_ascii))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     page->places_left = page->text_left = PY_SSIZE_T_MAX;
     page->texts = PyList_New(0);
