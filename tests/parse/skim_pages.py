@@ -60,6 +60,7 @@ HEADS = (
     "<!DOCTYPE html>", "<html>", "<html lang=en>", "<head>", "</head>", "<body>",
     "<body background=b>",
     "<html manifest=m>", "<head profile=p>", "\n", " ", "<title>T &amp; x</title>", "<noscript>",
+    "<title>charset=latin1</title>", "<meta name=keywords content='charset refresh'>",
     "<meta charset=utf-8>", "<link rel=icon href=i>", "<base href=/b/>",
     "<style>a{b:url(c)}</style>",
     "<script src=s></script>", "</noscript>", "<meta name=description content=d>", "&#10;",
@@ -80,6 +81,7 @@ DRAWN = (
     "<g>", "</g>", "<path/>", "<path d=x>", "<use xlink:href=x />", "<title>T</title>", "<title/>",
     "\n",
     "<text>t</text>", "</text>", "<rect style='fill:url(#a)'/>", "</p>", "<!-- -->", "<tspan>",
+    "<a xlink:href=x>", "<a xlink:href='y#f'>", "</a>", "</a/>", "<a xlink:href=z />", "<a>", "u. ",
 )  # fmt: skip
 CHOICES = (
     "<option>",
@@ -93,7 +95,7 @@ CHOICES = (
 LINKS = ("<a href=x>", "<a href=y>", "<a href=x#f>", "<a href=x rel=nofollow>", "</a>", "<p>", "z",
          "<a href='x#f' rel='ugc nofollow'>", "<a href=&#120; rel=nofollow>", "<b>")  # fmt: skip
 BETWEEN_ROWS = ("\n", " ", "<tbody>", "</tbody>", "<col>", "<form>", "</form>",
-                "<input type=hidden>",
+                "<input type=hidden>", "<thead>", "</thead>", "<tfoot>", "</tfoot>", "</tr>",
                 "<!-- -->", "<script>x</script>", "x", "<caption>c</caption>")  # fmt: skip
 
 IN_LINKS = ("b", "i", "p", "div", "span", "li", "h1", "h2", "code", "nobr", "dd", "dt", "button",
@@ -207,7 +209,8 @@ class _Maker:
     def raw(self, element: str) -> str:
         inside = self.some(RAW_TEXTS + TEXTS)
         if element in ("textarea", "pre"):
-            inside = self.choice(("", "\n", "\r\n", "\r", "\n\n", "&#10;", "\n\r")) + inside
+            starts = ("", "\n", "\r\n", "\r", "\n\n", "&#10;", "\n\r", "&lt;", "&NewLine;")
+            inside = self.choice(starts) + inside
         ends = (f"</{element}>",) * 8 + (f"</{element}", f"</{element} a='>'>", f"</{element}/>")
         return f"{self.start(element)}{inside}{self.choice(ends)}"
 

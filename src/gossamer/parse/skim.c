@@ -331,6 +331,7 @@ struct page {
     struct buffer text, scratch;
     Py_ssize_t text_left;           /* characters of text that are still wanted */
     byte tables[MAX_TABLES];        /* for each open table: TABLE, or in which part of it we are */
+    byte sections[MAX_TABLES];      /* second letter of the thead, tbody or tfoot that is open, or 0 */
     int table_count;
     int wants_label, in_select, in_body, began, has_html, has_head;
     Py_ssize_t places_left;         /* so many more are read of the page */
@@ -1185,10 +1186,15 @@ static enum verdict declared(struct page *page, const struct tag *tag)
     for (const byte *at = label.at; at < label.end; at++)
         if (!is_alphanumeric(*at) && *at != '-' && *at != '_')
             return GIVEN_UP;
-    /* An earlier mention, in a comment or a script, might count for who looks there first. */
+    /* An earlier mention, in a comment or a script, might count for who looks there first; in a
+     * title it does not. */
     struct slice before = {page->start, tag->whole.at};
+    int may_count = find_word(before, "<!--") || find_word(before, "<script") ||
+                    find_word(before, "<style");
+    struct slice from_meta = {find_word(before, "<meta"), tag->whole.at};
     if (label.at == label.end || tag->whole.end - page->start > PRESCANNED ||
-        find_word(before, "charset"))
+        (may_count && find_word(before, "charset")) ||
+        (from_meta.at && find_word(from_meta, "charset")))
         return GIVEN_UP;
     page->label = label;
     return FINE;
@@ -1198,7 +1204,7 @@ static enum verdict meta(struct page *page, const struct tag *tag)
 {
     int has_reference = memchr(tag->whole.at, '&', (size_t)length_of(tag->whole)) != NULL;
     /* Whether a refresh is inside noscript matters, and that is not copied. */
-    if (find_word(tag->whole, "refresh") || (has_reference && tag->pragma.at))
+    if (find_word(tag->pragma, "refresh") || (has_reference && tag->pragma.at))
         return GIVEN_UP;
     if (page->wants_label && !page->label.at && find_word(tag->whole, "charset"))
         TRY(declared(page, tag));
@@ -1263,6 +1269,12 @@ static enum verdict raw_content(struct page *page, const struct tag *tag)
     return add_text(page, content, 0);
 }
 
+/* Whether a text begins with a reference that may be a line end: by its number, or as &NewLine;. */
+static int may_be_line_end(struct slice text)
+{
+    return length_of(text) >= 2 && text.at[0] == '&' && (text.at[1] == '#' || text.at[1] == 'N');
+}
+
 /* Reads a title or a text area, in which references count and tags do not. */
 static enum verdict replaceable_content(struct page *page, const struct tag *tag)
 {
@@ -1271,8 +1283,8 @@ static enum verdict replaceable_content(struct page *page, const struct tag *tag
     if (page->at < page->end)
         TRY(read_tag(page, &closing));
     if (tag->kind == TEXTAREA) {
-        if (content.at < content.end && *content.at == '&')
-            return GIVEN_UP;    /* it might be a line end */
+        if (may_be_line_end(content))
+            return GIVEN_UP;
         content.at += content.at < content.end && *content.at == '\r';
         content.at += content.at < content.end && *content.at == '\n';
     } else if (!page->title) {
@@ -1284,39 +1296,55 @@ static enum verdict replaceable_content(struct page *page, const struct tag *tag
     return tag->carries ? GIVEN_UP : add_text(page, content, 1);
 }
 
-/* Reads a drawing up to its end; it is copied whole if anything in it may carry a URL. */
+/* Reads a drawing up to its end; those tags of it are copied that may carry a URL. */
 static enum verdict drawing(struct page *page, const struct tag *outer)
 {
-    int carries = outer->carries, in_label = 0;
-    const byte *start = outer->whole.at;
-    if (!outer->closes_itself) {
-        for (;;) {
-            TRY(read_text(page));
-            if (page->end - page->at < 2 || page->at[1] == '!' || page->at[1] == '?')
+    int in_label = 0, links = 0, carries = outer->carries;
+    if (outer->closes_itself)
+        return carries ? copy(page, outer->whole) : FINE;
+    /* It stays one piece. */
+    page->parents++;
+    if (carries)
+        TRY(copy(page, outer->whole));
+    for (;;) {
+        TRY(read_text(page));
+        if (page->end - page->at < 2 || page->at[1] == '!' || page->at[1] == '?')
+            return GIVEN_UP;
+        byte first = lowered[page->at[1] == '/' && page->end - page->at > 2 ? page->at[2] : page->at[1]];
+        if (first < 'a' || first > 'z')
+            return GIVEN_UP;
+        struct tag tag;
+        TRY(read_tag(page, &tag));
+        if (!tag.whole.at)
+            return GIVEN_UP;
+        /* In a title is HTML again; mostly only text. */
+        if (in_label || tag.kind == TITLE) {
+            if (tag.kind != TITLE || tag.is_end != in_label || tag.closes_itself)
                 return GIVEN_UP;
-            byte first = lowered[page->at[1] == '/' && page->end - page->at > 2 ? page->at[2] : page->at[1]];
-            if (first < 'a' || first > 'z')
-                return GIVEN_UP;
-            struct tag tag;
-            TRY(read_tag(page, &tag));
-            if (!tag.whole.at)
-                return GIVEN_UP;
-            /* In a title is HTML again; mostly only text. */
-            if (in_label || tag.kind == TITLE) {
-                if (tag.kind != TITLE || tag.is_end != in_label || tag.closes_itself)
-                    return GIVEN_UP;
-                in_label = !in_label;
-                continue;
-            }
-            if (tag.is_end && tag.kind == SVG)
-                break;
-            if (tag.kind != DRAWING)
-                return GIVEN_UP;
-            carries |= tag.carries;
-            TRY(count_places(page, tag.places));
+            in_label = !in_label;
+            continue;
         }
+        if (tag.is_end && tag.kind == SVG)
+            break;
+        if (tag.kind == ANCHOR) {
+            /* With an xlink:href it is like others here; its end must not be that of a link outside. */
+            if (tag.is_end ? !links : tag.has_href || tag.has_rel)
+                return GIVEN_UP;
+            links += tag.is_end ? -1 : !tag.closes_itself;
+        } else if (tag.kind != DRAWING) {
+            return GIVEN_UP;
+        }
+        if (tag.is_end || !tag.carries)
+            continue;
+        TRY(count_places(page, tag.places));
+        if (!carries)
+            TRY(copy(page, outer->whole));
+        carries = 1;
+        TRY(copy_element(page, &tag));
     }
-    return carries ? copy(page, (struct slice){start, page->at}) : FINE;
+    page->parents--;
+    static const byte END[] = "</svg>";
+    return carries ? copy(page, (struct slice){END, END + sizeof END - 1}) : FINE;
 }
 
 static enum verdict start_of_root(struct page *page, const struct tag *tag)
@@ -1339,24 +1367,45 @@ static enum verdict start_of_root(struct page *page, const struct tag *tag)
     return tag->carries ? copy(page, tag->whole) : FINE;
 }
 
+/* Whether it is thead, tbody or tfoot, of all parts of a table; cells that are in none get a tbody. */
+static int is_section(const struct tag *tag)
+{
+    return tag->name_length == 5;
+}
+
+static void start_table(struct page *page)
+{
+    page->sections[page->table_count] = 0;
+    page->tables[page->table_count++] = TABLE;
+}
+
 /* Keeps track of where in a table we are; what stands between its cells goes elsewhere. */
 static enum verdict start_in_table(struct page *page, const struct tag *tag)
 {
     byte *place = &page->tables[page->table_count - 1];
+    byte *section = &page->sections[page->table_count - 1];
     switch (tag->kind) {
     case TABLE:
         if (*place == TABLE || page->table_count == MAX_TABLES)
             return GIVEN_UP;
-        page->tables[page->table_count++] = TABLE;
+        start_table(page);
         return FINE;
     case CELL:
         *place = tag->name[1];  /* d or h */
+        *section = *section ? *section : 'b';
         return FINE;
     case CAPTION:
         *place = CAPTION;
+        *section = 0;
         return FINE;
     case TABLE_PART:
         *place = TABLE;
+        if (is_section(tag))
+            *section = tag->name[1];
+        else if (tag->name[1] != 'r')
+            *section = 0;   /* of columns */
+        else if (!*section)
+            *section = 'b';
         return FINE;
     case SCRIPT:
     case STYLE:
@@ -1371,6 +1420,7 @@ static enum verdict start_in_table(struct page *page, const struct tag *tag)
 static enum verdict end_in_table(struct page *page, const struct tag *tag)
 {
     byte *place = &page->tables[page->table_count - 1];
+    byte *section = &page->sections[page->table_count - 1];
     switch (tag->kind) {
     case TABLE:
         page->table_count--;
@@ -1386,9 +1436,11 @@ static enum verdict end_in_table(struct page *page, const struct tag *tag)
         *place = TABLE;
         return FINE;
     case TABLE_PART:
-        if (*place == TABLE)
+        if (is_section(tag) && *section == tag->name[1])
+            *section = 0;   /* with the cell that is open in it */
+        else if (*place == TABLE)
             return FINE;
-        if (*place == CAPTION || !is_word(name_of(tag), "tr"))
+        else if (*place == CAPTION || !is_word(name_of(tag), "tr"))
             return GIVEN_UP;
         *place = TABLE;
         return FINE;
@@ -1493,7 +1545,7 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
         return GIVEN_UP;
     case TABLE:
         if (!page->table_count)
-            page->tables[page->table_count++] = TABLE;
+            start_table(page);
         return tag->carries ? GIVEN_UP : FINE;
     case CELL:
     case CAPTION:
@@ -1506,8 +1558,8 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
     case FORM:  /* one inside of another does not count */
         return tag->carries ? GIVEN_UP : FINE;
     case PREFORMATTED:
-        if (page->at < page->end && *page->at == '&')
-            return GIVEN_UP;    /* it might be a line end */
+        if (may_be_line_end((struct slice){page->at, page->end}))
+            return GIVEN_UP;
         if (page->at < page->end && *page->at == '\r')
             page->at++;
         if (page->at < page->end && *page->at == '\n')
