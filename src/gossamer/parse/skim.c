@@ -10,6 +10,9 @@
  *     reads them as it would have read the whole, so that the rules for these stay in one place
  *     (html.py, places.py).
  *
+ * For those pages of which it is asked what they say (statements.py), another pass gives the text in
+ * parts, each with the reference of the link that it is in, and the sources of what is shown.
+ *
  * Wherever the tree could differ from the order of the tokens (text in a table outside its cells,
  * templates, frames, a second body, MathML and much of SVG), it gives up: the caller then builds
  * the tree. So it need not know much of the standard to agree with it always; the tests compare
