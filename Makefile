@@ -19,7 +19,8 @@ TEST_FOLDERS := /usr/share/doc/python3.11/html /usr/share/doc/postgresql-doc-15/
 
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
-COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/simhash.h
+COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/simhash.h \
+	src/gossamer/url/plain.c src/gossamer/url/keyset.h src/gossamer/url/md5.h
 LOCK_VENV := build/lock-venv
 COMPILE := $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --upgrade \
@@ -44,7 +45,7 @@ site: $(RUNTIME) ## Crawl a demo web started here on loopback, or URL=...
 test: compiler check programs ## Check the style and the types, then run all tests
 	$(BIN)/pytest -n 2
 
-# For the compiled page reader. Without it everything works, only slower; its tests are skipped.
+# For the compiled parts. Without them everything works, only slower; their tests are skipped.
 compiler:
 	@echo '#include <Python.h>' | $(or $(CC),cc) -fsyntax-only -x c -I"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')" - 2>/dev/null && exit 0; \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
@@ -96,7 +97,7 @@ lock: ## Choose the newest versions of all dependencies and lock them with hashe
 setup: $(DEV) ## Only make the virtual environment
 
 clean: ## Remove what was made here: environment, caches, demo
-	rm -rf $(VENV) build dist demo src/gossamer/parse/_skim*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) build dist demo src/gossamer/parse/_skim*.so src/gossamer/url/_plain*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
 	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml $(COMPILED)

@@ -1,17 +1,24 @@
-"""What pyproject.toml cannot say: the compiled page reader, left out where it cannot be built."""
+"""What pyproject.toml cannot say: the compiled parts, left out where they cannot be built."""
 
 from setuptools import Extension, setup
 
+
+def part(name: str, folder: str, source: str, *headers: str) -> Extension:
+    """Return a compiled part of a room."""
+    return Extension(
+        name,
+        [f"{folder}/{source}"],
+        depends=[f"{folder}/{header}" for header in headers],
+        extra_compile_args=["-O2"],
+        py_limited_api=True,
+        optional=True,
+    )
+
+
 setup(
     ext_modules=[
-        Extension(
-            "gossamer.parse._skim",
-            ["src/gossamer/parse/skim.c"],
-            depends=["src/gossamer/parse/simhash.h"],
-            extra_compile_args=["-O2"],
-            py_limited_api=True,
-            optional=True,
-        )
+        part("gossamer.parse._skim", "src/gossamer/parse", "skim.c", "simhash.h"),
+        part("gossamer.url._plain", "src/gossamer/url", "plain.c", "keyset.h", "md5.h"),
     ],
     # One build for every Python from 3.11 on.
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

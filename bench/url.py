@@ -34,6 +34,7 @@ def main() -> None:
         _show(
             f"target, {visit} time", _used(lambda: [joiner.target(url) for url in urls]), len(urls)
         )
+        _show(f"keys, {visit} time", _used(lambda: joiner.keys(urls)), len(urls))
     settings = UrlSettings()
     scope = Scope(CrawlSettings(), [pages[0][0]])
     watch = TrapWatch(settings)

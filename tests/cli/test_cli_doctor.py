@@ -23,9 +23,13 @@ def levels(found: list[checks.Check]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("is_there", "level"), [(True, checks.OK), (False, checks.WARNING)])
-def test_whether_the_page_reader_is_compiled_is_told(monkeypatch, is_there, level):
-    monkeypatch.setattr("gossamer.parse.skim.is_compiled", lambda: is_there)
-    check = checks.page_reader()
+@pytest.mark.parametrize(
+    ("part", "look"),
+    [("gossamer.parse.skim", checks.page_reader), ("gossamer.url.plain", checks.link_joiner)],
+)
+def test_whether_a_part_is_compiled_is_told(monkeypatch, part, look, is_there, level):
+    monkeypatch.setattr(f"{part}.is_compiled", lambda: is_there)
+    check = look()
     assert check.level == level
     assert ("C compiler" in check.advice) is not is_there
 

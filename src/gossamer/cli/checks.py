@@ -49,6 +49,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         *dependencies(),
         libcurl(),
         page_reader(),
+        link_joiner(),
         authorities(settings.spider),
         open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0], settings.crawl.concurrency),
         clock(time.time()),
@@ -98,16 +99,28 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def page_reader() -> Check:
-    """Check the part that is compiled when gossamer is installed, if there is a compiler."""
+    """Check the part that reads pages."""
     from gossamer.parse.skim import is_compiled
 
-    if is_compiled():
-        return Check("page reader", OK, "compiled")
+    return _compiled_part("page reader", "pages are read at a third of the speed", is_compiled())
+
+
+def link_joiner() -> Check:
+    """Check the part that makes references absolute."""
+    from gossamer.url.plain import is_compiled
+
+    return _compiled_part("link joiner", "links take twice as long", is_compiled())
+
+
+def _compiled_part(name: str, loss: str, is_compiled: bool) -> Check:
+    """Check a part that is compiled when gossamer is installed, if there is a compiler."""
+    if is_compiled:
+        return Check(name, OK, "compiled")
     advice = (
-        "pages are read at a third of the speed; install a C compiler and the headers of Python "
+        f"{loss}; install a C compiler and the headers of Python "
         "(on Debian: apt install gcc libc6-dev python3-dev), then install gossamer again"
     )
-    return Check("page reader", WARNING, "not compiled", advice)
+    return Check(name, WARNING, "not compiled", advice)
 
 
 def libcurl() -> Check:

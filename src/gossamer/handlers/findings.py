@@ -1,6 +1,8 @@
 """What one visit adds to what is known: its result, and the URLs it leads to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from sys import intern
 
 import xxhash
 from msgspec.structs import replace
@@ -9,12 +11,13 @@ from gossamer.config.handlers import HandlerSettings
 from gossamer.config.url import UrlSettings
 from gossamer.handlers.news import NewsDesk
 from gossamer.handlers.recent import Recent
-from gossamer.messages import Document, Fetch, Findings, Found, Kind, Link, News, Page
+from gossamer.messages import Document, Fetch, Findings, Found, Kind, News, Page
 from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
-from gossamer.url.canonical import Joiner, Target
+from gossamer.url.canonical import Joiner
 from gossamer.url.families import family_of
-from gossamer.url.parts import host_of, port_of
+from gossamer.url.parts import authority_of, host_of, md5_of, port_of
+from gossamer.url.plain import KEY_BYTES, distinct
 from gossamer.url.scope import Scope
 from gossamer.url.traps import path_trap
 
@@ -36,6 +39,7 @@ class Finder:
         allowed_ports: Sequence[int] = (),
     ) -> None:
         self._scope = scope
+        self._keys = joiner.keys
         self._targets = joiner.targets
         self._url_settings = url_settings
         self._allowed_ports = allowed_ports
@@ -45,6 +49,7 @@ class Finder:
         self._recent = Recent()
         self._news_desk = NewsDesk(joiner)
         self._on_probation = Recent(100_000)
+        self._server = lru_cache(maxsize=4_096)(self._judge_server)
 
     def findings(
         self,
@@ -58,7 +63,7 @@ class Finder:
         outcome, detail = fetch.outcome, fetch.detail
         found: list[Found] = []
         redirect_to = fetch.redirect_to
-        links: dict[bytes, Link] = {}
+        keys = b""
         news = News.UNKNOWN
         if redirect_to is not None and outcome is Outcome.OK:
             outcome = self._redirect(fetch, redirect_to, found)
@@ -69,9 +74,9 @@ class Finder:
             if page.outcome is not Outcome.OK and outcome is Outcome.OK:
                 outcome, detail = page.outcome, page.detail
             if self._follow_links:
-                links = self._links(fetch, page, found)
+                keys = self._links(fetch, page, found)
                 if fetch.visit.kind == _PAGE:
-                    news, found = self._news(fetch, page, links, found)
+                    news, found = self._news(fetch, page, keys, found)
         for url in extra_urls:
             self._offer(url, fetch.visit.depth + 1, Kind.PAGE, (), found)
         body = fetch.body
@@ -95,7 +100,7 @@ class Finder:
             title=page.title if page is not None else "",
             detail=detail[:_MAX_DETAIL],
             retry_after_seconds=fetch.retry_after_seconds,
-            targets=b"".join(links),
+            targets=distinct(keys),
             found=tuple(found),
             payload_digest=document.payload_digest,
             records=records,
@@ -105,7 +110,7 @@ class Finder:
     def forget(self, findings: Findings) -> None:
         """Take back what was reported in findings that could not be kept."""
         for found in findings.found:
-            self._recent.forget(found.md5[:8])
+            self._recent.forget(found.md5[:KEY_BYTES])
         self._news_desk.forget()
 
     def _redirect(self, fetch: Fetch, target_url: str, found: list[Found]) -> Outcome:
@@ -116,72 +121,88 @@ class Finder:
         self._offer(target_url, visit.depth, Kind(visit.kind), (*visit.via, visit.url), found)
         return Outcome.REDIR_SCOPE if verdict is Outcome.POLICY_SCOPE else fetch.outcome
 
-    def _links(self, fetch: Fetch, page: Page, found: list[Found]) -> dict[bytes, Link]:
-        """Offer what a page refers to; return its page links by their keys in the link graph."""
-        targets = self._targets
+    def _links(self, fetch: Fetch, page: Page, found: list[Found]) -> bytes:
+        """Offer what a page refers to; return the keys of its links, one after the other."""
         depth = fetch.visit.depth + 1
-        by_key = {targets[link.url].key: link for link in page.links}
+        keys = self._keys([link.url for link in page.links])
         if page.nofollow and not self._follow_nofollow:
-            return by_key
-        unseen = self._recent.unseen(set(by_key))
+            return keys
         # Most pages have nothing new, so most need not be looked through.
-        for key, link in by_key.items() if unseen else ():
-            if key in unseen and (self._follow_nofollow or not link.nofollow):
-                self._report(targets[link.url], depth, _PAGE, (), found)
+        for url in self._followed(page, keys, self._recent.unseen(keys)):
+            self._report(url, md5_of(url), depth, _PAGE, (), found)
         for link in page.sitemap_urls:
             self._offer(link.url, fetch.visit.depth, Kind.SITEMAP, (), found)
         if self._follow_assets:
             for link in page.assets:
                 self._offer(link.url, depth, Kind.ASSET, (), found)
-        return by_key
+        return keys
+
+    def _followed(self, page: Page, keys: bytes, numbers: list[int]) -> list[str]:
+        """Return the URLs of those of the links that are followed, each once."""
+        # By key, for a page may refer to a URL in several ways, of which the last one counts.
+        chosen = {
+            keys[KEY_BYTES * number : KEY_BYTES * (number + 1)]: page.links[number]
+            for number in numbers
+        }
+        return [link.url for link in chosen.values() if self._follow_nofollow or not link.nofollow]
 
     def _news(
-        self, fetch: Fetch, page: Page, links: Mapping[bytes, Link], found: list[Found]
+        self, fetch: Fetch, page: Page, keys: bytes, found: list[Found]
     ) -> tuple[News, list[Found]]:
         """Tell whether a page says anything new; where one leads that does not is on probation."""
         url = fetch.visit.url
         family = family_of(host_of(url), url)
         if self._news_desk.has_news(family, fetch, page):
             if not page.nofollow or self._follow_nofollow:
-                self._acquit(links, fetch.visit.depth + 1, found)
+                self._acquit(page, keys, fetch.visit.depth + 1, found)
             return News.SOME, found
         marked = [replace(item, probation=family) if item.kind == _PAGE else item for item in found]
         led_to = [item for item in marked if item.probation and item.state == _PENDING]
         for item in led_to:
-            self._on_probation.add(item.md5[:8])
+            self._on_probation.add(item.md5[:KEY_BYTES])
         leads_on = any(family_of(item.host, item.url) != family for item in led_to)
         return News.UNKNOWN if leads_on else News.NONE, marked
 
-    def _acquit(self, links: Mapping[bytes, Link], depth: int, found: list[Found]) -> None:
+    def _acquit(self, page: Page, keys: bytes, depth: int, found: list[Found]) -> None:
         """Report links again that were on probation: a page with something to say has them too."""
-        for key in self._on_probation.seen(links.keys()):
-            link = links[key]
-            if self._follow_nofollow or not link.nofollow:
-                self._on_probation.forget(key)
-                self._report(self._targets[link.url], depth, _PAGE, (), found)
+        for url in self._followed(page, keys, self._on_probation.seen(keys)):
+            md5 = md5_of(url)
+            self._on_probation.forget(md5[:KEY_BYTES])
+            self._report(url, md5, depth, _PAGE, (), found)
 
     def _offer(
         self, url: str, depth: int, kind: Kind, via: tuple[str, ...], found: list[Found]
     ) -> None:
         target = self._targets[url]
         if target.key not in self._recent:
-            self._report(target, depth, int(kind), via, found)
+            self._report(url, target.md5, depth, int(kind), via, found)
 
     def _report(
-        self, target: Target, depth: int, kind: int, via: tuple[str, ...], found: list[Found]
+        self,
+        url: str,
+        md5: bytes,
+        depth: int,
+        kind: int,
+        via: tuple[str, ...],
+        found: list[Found],
     ) -> None:
         """Put a URL that was not reported lately among the findings."""
-        url, host = target.url, target.host
-        self._recent.add(target.key)
+        self._recent.add(md5[:KEY_BYTES])
+        host, is_port_refused = self._server(authority_of(url))
         detail = ""
         verdict = self._scope.verdict(url, host, depth)
         if verdict is None and (trap := path_trap(url, self._url_settings)) is not None:
             verdict, detail = Outcome.POLICY_TRAP, trap
-        if verdict is None and port_refusal(port_of(url), self._allowed_ports) is not None:
+        if verdict is None and is_port_refused:
             verdict = Outcome.POLICY_PORT
         state = _PENDING if verdict is None else _EXCLUDED
         outcome = None if verdict is None else int(verdict)
-        found.append(Found(url, target.md5, host, depth, kind, state, outcome, via, "", detail))
+        found.append(Found(url, md5, host, depth, kind, state, outcome, via, "", detail))
+
+    def _judge_server(self, authority: str) -> tuple[str, bool]:
+        """Return the host of an authority, and whether its port is refused."""
+        refusal = port_refusal(port_of(authority), self._allowed_ports)
+        return intern(host_of(authority)), refusal is not None
 
 
 def _content_type(fetch: Fetch) -> str:

@@ -1,6 +1,6 @@
 """A bounded memory of what was reported lately, so that it is not reported again and again."""
 
-from collections.abc import Collection
+from gossamer.url.plain import KeySet, each_key
 
 
 class Recent:
@@ -12,8 +12,8 @@ class Recent:
 
     def __init__(self, limit: int = 400_000) -> None:
         self._half = max(1, limit // 2)
-        self._young: set[bytes] = set()
-        self._old: set[bytes] = set()
+        self._young = KeySet()
+        self._old = KeySet()
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._young or key in self._old
@@ -25,19 +25,22 @@ class Recent:
         """Remember a key."""
         if len(self._young) >= self._half:
             self._old = self._young
-            self._young = set()
+            self._young = KeySet()
         self._young.add(key)
 
-    def unseen(self, keys: set[bytes]) -> set[bytes]:
-        """Return those of the keys that are not remembered."""
-        keys = keys - self._young
-        return keys - self._old if self._old and keys else keys
+    def unseen(self, keys: bytes) -> list[int]:
+        """Return the numbers of those of the keys, one after the other, that are not remembered."""
+        numbers = self._young.absent(keys)
+        if not numbers or not self._old:
+            return numbers
+        unknown = frozenset(self._old.absent(keys))
+        return [number for number in numbers if number in unknown]
 
-    def seen(self, keys: Collection[bytes]) -> set[bytes]:
-        """Return those of the keys that are remembered."""
-        if not self._young and not self._old:
-            return set()
-        return self._young.intersection(keys) | self._old.intersection(keys)
+    def seen(self, keys: bytes) -> list[int]:
+        """Return the numbers of those of the keys that are remembered."""
+        if not self:
+            return []
+        return [number for number, key in enumerate(each_key(keys)) if key in self]
 
     def forget(self, key: bytes) -> None:
         """Forget one key, so that it will be reported again."""

@@ -1,7 +1,7 @@
 """The references of one document: joined, de-duplicated, limited."""
 
 from collections.abc import Iterable
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Final, Protocol
 
 from gossamer.messages import Link
@@ -143,7 +143,7 @@ class References:
     def _joined(self, tables: dict[str, dict[str, bool]]) -> tuple[Link, ...]:
         found: list[Link] = []
         hrefs = [self._within_limit(table) for table in tables.values()]
-        urls = iter(self._joiner.join_all(self._base, chain.from_iterable(hrefs)))
+        urls = iter(self._joiner.join_all(self._base, [*chain.from_iterable(hrefs)]))
         for (kind, table), own in zip(tables.items(), hrefs, strict=True):
             targets = islice(urls, len(own))
             if True in table.values():
@@ -151,7 +151,7 @@ class References:
                     kind, zip(targets, map(table.__getitem__, own), strict=True)
                 )
             else:
-                found += [Link(url, kind) for url in dict.fromkeys(targets) if url is not None]
+                found += map(Link, filter(None, dict.fromkeys(targets)), repeat(kind))
         return tuple(found)
 
     def _within_limit(self, table: dict[str, bool]) -> list[str]:

@@ -21,7 +21,6 @@ from msgspec import Struct
 from gossamer.config.url import UrlSettings
 from gossamer.errors import InputError
 from gossamer.url.generations import Generations
-from gossamer.url.parameters import tidy_query
 from gossamer.url.parts import (
     authority_of,
     directory_of,
@@ -32,6 +31,8 @@ from gossamer.url.parts import (
     registrable_domain,
     site_of,
 )
+from gossamer.url.plain import url_table
+from gossamer.url.steps import WEB, finish, without_fragment
 
 __all__ = [
     "Joiner",
@@ -49,22 +50,18 @@ __all__ = [
 ]
 
 _DEFAULTS: Final = UrlSettings()
-_WEB: Final = ("http://", "https://")
 _STRIPPED: Final = "".join(map(chr, range(0x21)))
 _REMOVED: Final = str.maketrans("", "", "\t\n\r")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_ESCAPE: Final = re.compile("%([0-9A-Fa-f]{2})")
-_STRAY_PERCENT: Final = re.compile("%(?![0-9A-Fa-f]{2})")
-_UNRESERVED: Final = frozenset(
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 # Something before "://" that cannot be a scheme: a slip of the keys, not a host.
 _BROKEN_SCHEME: Final = re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*://)[^/?#\\]*://")
 _HOST_AND_PORT: Final = re.compile(r"[^/?#:@\[\]]+:[0-9]{1,5}(?:[/?#]|$)")
 # What needs no parser, which takes five times as long: most references are a climb and a path, or
 # a whole URL, in characters that stay as they are. The exceptions are told by the words below.
-_PATH: Final = r"[A-Za-z0-9_~,;=+()-][A-Za-z0-9_~,;=+()/.-]*(?:\?[A-Za-z0-9_~,;=+()/.&-]+)?"
+_PATH: Final = (
+    r"[A-Za-z0-9_~,;=+()!$*@-][A-Za-z0-9_~,;=+()!$*@/.-]*(?:\?[A-Za-z0-9_~,;=+()!$*@/.:&-]+)?"
+)
 _PLAIN: Final = re.compile(rf"((?:\.\./)*)(/?{_PATH})")
 _PLAIN_PATH: Final = re.compile(rf"/(?:{_PATH})?")
 _PLAIN_URL: Final = re.compile(rf"https?://(?:[a-z0-9-]+\.)+[a-z]{{2,}}/(?:{_PATH})?")
@@ -73,6 +70,8 @@ _PUNYCODE: Final = "xn--"
 # Text shrinks on its way to the canonical form (`%41`, `/a/../`), hardly ever more than this.
 _SHRINKING: Final = 4
 _UNKNOWN: Final = ""
+_MOST_KNOWN: Final = 4_096
+_LONGEST_KNOWN: Final = 300
 
 
 def canonicalize(text: str, settings: UrlSettings | None = None) -> str | None:
@@ -81,11 +80,11 @@ def canonicalize(text: str, settings: UrlSettings | None = None) -> str | None:
         settings = _DEFAULTS
     if _is_plain_url(text, settings):
         return text
-    text = _without_fragment(text)
+    text = without_fragment(text)
     if len(text) > settings.max_bytes * _SHRINKING:
         return None
     try:
-        return _finish(normalize_url(text), settings)
+        return finish(normalize_url(text), settings)
     except ValueError:
         return _without_surrogates(text, settings)
 
@@ -131,26 +130,31 @@ class Target(Struct, frozen=True, gc=False):
 
 
 class Joiner:
-    """Makes references absolute and canonical, and remembers the answers.
+    """Makes references absolute and canonical.
 
-    Theory of operation. Most pages of a site repeat the references of their neighbours. A relative
-    reference depends on the directory of its base only; one with a leading slash on the authority
-    only; one that is empty or starts with `?` or `#` on the whole base, and is never remembered.
-    Memory is bounded by `cache_bytes`, whatever the pages contain.
+    Theory of operation. Plain references are joined by the compiled part, if it is there. What it
+    leaves is remembered, for most pages of a site repeat the references of their neighbours. A
+    relative reference depends on the directory of its base only; one with a leading slash on the
+    authority only; one that is empty or starts with `?` or `#` on the whole base, and is never
+    remembered. Memory is bounded by `cache_bytes`, whatever the pages contain.
     """
 
-    def __init__(self, settings: UrlSettings | None = None, cache_bytes: int = 48 << 20) -> None:
+    def __init__(self, settings: UrlSettings | None = None, cache_bytes: int = 24 << 20) -> None:
         self._settings = settings if settings is not None else _DEFAULTS
         self._max_bytes = self._settings.max_bytes
         self._tidies = self._settings.sort_query or bool(self._settings.drop_parameters)
-        self._memories = Generations(_Memory, _weigh_memory, cache_bytes // 2)
-        self.targets = Generations(_make_target, _weigh_target, cache_bytes // 2)
+        share = cache_bytes // 3
+        self._urls = url_table(share, self._max_bytes, tidies=self._tidies)
+        self._memories = Generations(_Memory, _weigh_memory, share)
+        self.targets = Generations(_make_target, _weigh_target, share)
         """The record of each canonical URL, made when it is asked for."""
+        self._known: set[str] = set()
+        """Authorities that are written as they should be."""
         self._given: str | None = None
         self._base: str | None = None
-        self._authority = ""
+        self._authority = self._directory = ""
         self._local = self._shared = _Memory("")
-        self._turn = 0
+        self._opened: tuple[str, int] | None = None
         self._grown = 0
         """Bytes remembered since the memories were last told."""
 
@@ -160,9 +164,34 @@ class Joiner:
 
     def join_all(self, base: str, hrefs: Iterable[str]) -> list[str | None]:
         """Return what `join` returns for each of the references of one page."""
-        if base != self._given or self._turn != self._memories.turn:
-            self._go_to(base)
         hrefs = list(hrefs)
+        if not hrefs:
+            return []
+        if base != self._given:
+            self._go_to(base)
+        if self._urls is None or self._base is None:
+            return self._answers(hrefs)
+        found, others = self._urls.join(self._directory, len(self._authority), hrefs)
+        if others:
+            answers = self._answers([hrefs[number] for number in others])
+            for number, url in zip(others, answers, strict=True):
+                found[number] = url
+        return found
+
+    def keys(self, urls: list[str]) -> bytes:
+        """Return the keys of canonical URLs (Target.key), one after the other."""
+        if self._urls is not None:
+            return self._urls.keys(urls)
+        return b"".join([self.targets[url].key for url in urls])
+
+    def target(self, url: str) -> Target:
+        """Return the record of a canonical URL."""
+        return self.targets[url]
+
+    def _answers(self, hrefs: list[str]) -> list[str | None]:
+        """Return what is remembered of references, or what they are found to mean."""
+        if self._opened != (self._directory, self._memories.turn):
+            self._open_memories()
         found: list[str | None] = list(map(self._local.get, hrefs, repeat(_UNKNOWN)))
         if _UNKNOWN in found:
             shared, resolve = self._shared.get, self._resolve
@@ -174,25 +203,32 @@ class Joiner:
             self._grown = 0
         return found
 
-    def target(self, url: str) -> Target:
-        """Return the record of a canonical URL."""
-        return self.targets[url]
-
     def _go_to(self, base: str) -> None:
-        """Open the memories that belong to a base."""
+        """Take another page as the base."""
         self._given = base
         authority = authority_of(base)
-        if authority in self._memories and self._is_plain(_PLAIN_PATH, base, len(authority)):
+        if authority in self._known and self._is_plain(_PLAIN_PATH, base, len(authority)):
             self._base, directory = base, directory_of(base)
         else:
             self._base = canonicalize(base, self._settings)
             directory = directory_of(self._base) if self._base is not None else ""
             authority = authority_of(directory)
-        self._authority = authority
+            self._note(authority)
+        self._authority, self._directory = authority, directory
+
+    def _note(self, authority: str) -> None:
+        """Know an authority again, unless it is longer than a name may be."""
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        if len(authority) <= _LONGEST_KNOWN:
+            self._known.add(authority)
+
+    def _open_memories(self) -> None:
+        """Open the memories that belong to the base."""
         # A directory ends in a slash and an authority does not, so the two never meet.
-        self._local = self._memories[directory]
-        self._shared = self._memories[authority]
-        self._turn = self._memories.turn
+        self._local = self._memories[self._directory]
+        self._shared = self._memories[self._authority]
+        self._opened = self._directory, self._memories.turn
 
     def _is_plain(self, form: re.Pattern[str], url: str, start: int = 0) -> bool:
         """Whether a URL of this form from `start` on is canonical as it is written."""
@@ -223,7 +259,7 @@ class Joiner:
         return self._resolve_by_parser(href)
 
     def _resolve_by_parser(self, href: str) -> str | None:
-        bare = _without_fragment(href)
+        bare = without_fragment(href)
         if bare != href:
             for memory in (self._local, self._shared):
                 if bare in memory:
@@ -236,7 +272,7 @@ class Joiner:
         if base is None:
             return self._keep(self._local, bare, canonicalize(bare, self._settings))
         url = _join(base, bare, self._settings)
-        if bare.startswith(("/", *_WEB)):
+        if bare.startswith(("/", *WEB)):
             return self._keep(self._shared, bare, url)
         return url if _needs_whole_base(bare) else self._keep(self._local, bare, url)
 
@@ -294,7 +330,7 @@ def _weigh_target(url: str, _: Target) -> int:
 def _is_plain_url(text: str, settings: UrlSettings) -> bool:
     """Whether a text is a canonical URL as it is written, as most are."""
     return (
-        text.startswith(_WEB)
+        text.startswith(WEB)
         and _PUNYCODE not in text
         and _PLAIN_URL.fullmatch(text) is not None
         and _stays(text, settings)
@@ -310,16 +346,9 @@ def _stays(url: str, settings: UrlSettings) -> bool:
     )
 
 
-def _without_fragment(text: str) -> str:
-    """Cut off the fragment, which starts at the first `#` wherever it stands (WHATWG URL, 4.4)."""
-    bare, mark, _ = text.partition("#")
-    # Spaces at the end of the text mean nothing, spaces before a fragment belong to the path.
-    return bare + mark if mark and bare and bare[-1] <= " " else bare
-
-
 def _join(base: str, href: str, settings: UrlSettings) -> str | None:
     try:
-        return _finish(join_url(base, href), settings)
+        return finish(join_url(base, href), settings)
     except ValueError:
         cleaned = _SURROGATE.sub("\ufffd", href)
         return None if cleaned == href else _join(base, cleaned, settings)
@@ -329,47 +358,6 @@ def _needs_whole_base(href: str) -> bool:
     """Whether more than the directory of the base matters: no path, or a scheme without slashes."""
     lean = href.strip(_STRIPPED).translate(_REMOVED)
     return lean[:1] in "?#" or lean[:6].lower().startswith(("http:", "https:"))
-
-
-def _finish(url: str, settings: UrlSettings) -> str | None:
-    """Do our own steps on what the standard made of a URL."""
-    if not url.startswith(_WEB):
-        return None
-    if url[-1] == "#":
-        url = url[:-1]
-    path = url.find("/", 8)
-    if "@" in url and "@" in url[:path]:
-        start = url.index("//") + 2
-        url = url[:start] + url[url.index("@") + 1 :]
-        path = url.find("/", 8)
-    if url[path - 1] == "." or ".:" in url[:path]:
-        url = _without_final_dot(url, path)
-    if "%" in url:
-        url = _with_plain_escapes(url)
-    if settings.sort_query or settings.drop_parameters:
-        url = tidy_query(url, settings)
-    return url if len(url) <= settings.max_bytes else None
-
-
-def _without_final_dot(url: str, path: int) -> str:
-    """`example.org.` names the same host as `example.org`; `example.org..` names none and stays."""
-    head, colon, port = url[:path].rpartition(":")
-    if not port.isdecimal():
-        head, colon, port = url[:path], "", ""
-    if head[-1] == "." and head[-2] not in "./":
-        return head[:-1] + colon + port + url[path:]
-    return url
-
-
-def _with_plain_escapes(url: str) -> str:
-    """Write every escape in one way (RFC 3986, 6.2.2.1 and 6.2.2.2)."""
-    # Beside a percent sign that escapes nothing, a decoded digit could make a new escape.
-    return url if _STRAY_PERCENT.search(url) else _ESCAPE.sub(_plain_escape, url)
-
-
-def _plain_escape(match: re.Match[str]) -> str:
-    code = int(match[1], 16)
-    return chr(code) if code in _UNRESERVED else match[0].upper()
 
 
 def _without_surrogates(text: str, settings: UrlSettings) -> str | None:

@@ -1,9 +1,21 @@
 """Parts of a canonical URL, by slicing: it is `scheme://host[:port]/path[?query]`, no more."""
 
-import hashlib
 from functools import cache, lru_cache
 
 from publicsuffixlist import PublicSuffixList
+
+from gossamer.url.plain import md5_of
+
+__all__ = [
+    "authority_of",
+    "directory_of",
+    "host_of",
+    "md5_of",
+    "path_query_of",
+    "port_of",
+    "registrable_domain",
+    "site_of",
+]
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -48,11 +60,6 @@ def directory_of(url: str) -> str:
     """Return the URL up to the last slash of its path: all that relative references depend on."""
     query = url.find("?")
     return url[: url.rfind("/", 0, query if query >= 0 else None) + 1]
-
-
-def md5_of(url: str) -> bytes:
-    """Return the 16 bytes that identify a URL."""
-    return hashlib.md5(url.encode(), usedforsecurity=False).digest()
 
 
 @lru_cache(maxsize=65_536)
