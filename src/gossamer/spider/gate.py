@@ -2,18 +2,22 @@
 
 Theory of operation. libcurl is strict about heads where browsers are not. So when a request is
 about to go out, its transfer is told to take nothing in (`enter`), and the connection is watched
-instead (`settle`). Once the whole head has arrived, `_look` peeks at it and lets libcurl read; a
+instead (`settle`). Once the whole head has arrived, `look` peeks at it and lets libcurl read; a
 head that must be mended, or is too long to be peeked at, goes through a relay. Responses under TLS
 cannot be looked at.
+
+A head about which nothing is odd is understood on this occasion. Of all others libcurl hands over
+the lines.
 """
 
 import select
 import socket
-from functools import partial
+from collections.abc import Callable
 from typing import Final, Protocol
 
 import pycurl
 
+from gossamer.clock import Clock
 from gossamer.spider.loop import Loop
 from gossamer.spider.mend import Mended, Passed, inspect
 from gossamer.spider.relay import Relay
@@ -24,7 +28,12 @@ _FIRST_PEEK_BYTES: Final = 4_096
 _LARGEST_PEEK_BYTES: Final = 32_768
 # How much may be looked at again and again while a head trickles in.
 _PATIENCE_BYTES: Final = 8_388_608
-_EDGES: Final = getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLET", 0)
+_SOCKET: Final = pycurl.ACTIVESOCKET
+_EDGES: Final = (
+    getattr(select, "EPOLLIN", 0)
+    | getattr(select, "EPOLLRDHUP", 0)
+    | getattr(select, "EPOLLET", 0)
+)
 
 
 class Held(Protocol):
@@ -34,9 +43,19 @@ class Held(Protocol):
     secure: bool
     gate_descriptor: int
     gate_peeked: int
+    look: Callable[[], None]
+    """Calls `Gate.look` for it."""
 
-    def note_sent(self) -> None:
+    def note_sent(self, now: float) -> None:
         """Remember that the request has left."""
+        ...
+
+    def note_arrival(self, data: bytes) -> bool:
+        """Understand the head from what has arrived; False if it is not plain."""
+        ...
+
+    def want_lines(self) -> None:
+        """Have libcurl hand over the lines of the head."""
         ...
 
     def note_relay(self, relay: Relay) -> None:
@@ -59,9 +78,11 @@ class Held(Protocol):
 class Gate:
     """Holds transfers back until their response can be looked at."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, clock: Clock) -> None:
         self._loop = loop
-        self._entered: list[Held] = []
+        self._clock = clock
+        # A dict for its keys: in order, and quick to leave.
+        self._entered: dict[Held, None] = {}
         self._is_open = not hasattr(select, "EPOLLET")
         # Only numbers: a socket object here follows whatever connection has the number at the time.
         self._borrowed: dict[int, socket.socket] = {}
@@ -69,34 +90,38 @@ class Gate:
 
     def enter(self, transfer: Held) -> None:
         """Hold back a transfer whose request is about to go out."""
-        # It may have been here before, on a kept connection that proved dead.
-        self.leave(transfer)
-        if not transfer.secure and not self._is_open:
+        if transfer.gate_descriptor >= 0:
+            # It has been here before, on a kept connection that proved dead.
+            self.leave(transfer)
+        if self.holds(transfer):
             transfer.handle.pause(pycurl.PAUSE_RECV)
-        self._entered.append(transfer)
+        self._entered[transfer] = None
+
+    def holds(self, transfer: Held) -> bool:
+        """Whether its response is looked at before libcurl sees it."""
+        return not (transfer.secure or self._is_open)
 
     def settle(self) -> None:
         """Note whose request is out by now, and watch their connections."""
         if not self._entered:
             return
-        sending = []
+        sending: dict[Held, None] = {}
+        now = self._clock.monotonic()
         for transfer in self._entered:
-            descriptor = transfer.handle.getinfo(pycurl.ACTIVESOCKET)
+            descriptor = transfer.handle.getinfo(_SOCKET)
             if descriptor < 0 or self._loop.is_sending(descriptor):
-                sending.append(transfer)
+                sending[transfer] = None
                 continue
-            transfer.note_sent()
-            if transfer.secure or self._is_open:
-                continue
-            transfer.gate_descriptor = descriptor
-            transfer.gate_peeked = 0
-            self._loop.tap(descriptor, _EDGES, partial(self._look, transfer))
+            transfer.note_sent(now)
+            if self.holds(transfer):
+                transfer.gate_descriptor = descriptor
+                transfer.gate_peeked = 0
+                self._loop.tap(descriptor, _EDGES, transfer.look)
         self._entered = sending
 
     def leave(self, transfer: Held) -> None:
         """Forget a transfer that ended while it was held back."""
-        if transfer in self._entered:
-            self._entered.remove(transfer)
+        self._entered.pop(transfer, None)
         if transfer.gate_descriptor >= 0:
             self._loop.untap(transfer.gate_descriptor)
             transfer.gate_descriptor = -1
@@ -112,13 +137,19 @@ class Gate:
         # Left to themselves the socket objects would close descriptors that are not theirs.
         self.close()
 
-    def _look(self, transfer: Held, _events: int) -> None:
+    def look(self, transfer: Held) -> None:
+        """Look at what has arrived, and let libcurl have it once the head is there."""
         descriptor = transfer.gate_descriptor
         try:
-            found, seen = self._inspect(descriptor)
+            data = self._peek(descriptor, _FIRST_PEEK_BYTES)
+            if transfer.note_arrival(data):
+                self._let_pass(transfer, descriptor)
+                return
+            found, seen = self._inspect(descriptor, data)
             if found is None and seen < _LARGEST_PEEK_BYTES and self._has_ended(descriptor):
                 # What came between the two calls is there now; more will not come.
-                found, seen = self._inspect(descriptor)
+                data = self._peek(descriptor, _FIRST_PEEK_BYTES)
+                found, seen = self._inspect(descriptor, data)
                 found = found or Passed()
         except BlockingIOError:
             return
@@ -128,17 +159,22 @@ class Gate:
         if found is None and seen < _LARGEST_PEEK_BYTES and transfer.gate_peeked < _PATIENCE_BYTES:
             transfer.gate_peeked += seen
             return
-        self._loop.untap(descriptor)
-        transfer.gate_descriptor = -1
+        transfer.want_lines()
         if isinstance(found, Passed):
             if found.chunked:
                 transfer.note_wire_start(bytes_taken(self._borrow(descriptor)))
-            _let_read(transfer)
+            self._let_pass(transfer, descriptor)
         else:
+            self._loop.untap(descriptor)
+            transfer.gate_descriptor = -1
             self._relay(transfer, descriptor)
 
-    def _inspect(self, descriptor: int) -> tuple[Passed | Mended | None, int]:
-        data = self._peek(descriptor, _FIRST_PEEK_BYTES)
+    def _let_pass(self, transfer: Held, descriptor: int) -> None:
+        self._loop.untap(descriptor)
+        transfer.gate_descriptor = -1
+        _let_read(transfer)
+
+    def _inspect(self, descriptor: int, data: bytes) -> tuple[Passed | Mended | None, int]:
         found = inspect(data) if data else Passed()
         if found is None and len(data) == _FIRST_PEEK_BYTES:
             data = self._peek(descriptor, _LARGEST_PEEK_BYTES)

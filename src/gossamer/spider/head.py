@@ -16,13 +16,13 @@ from gossamer.outcomes import Outcome
 MAX_INTERIM_RESPONSES: Final = 16
 MAX_COOKIES: Final = 50
 _BLANK: Final = frozenset((b"\r\n", b"\n"))
-_VERSIONS: Final = {
+VERSIONS: Final = {
     "HTTP/1.1": "1.1",
     "HTTP/1.0": "1.0",
     "HTTP/2": "2",
     "HTTP/3": "3",
 }
-_NOTABLE: Final = frozenset(
+NOTABLE: Final = frozenset(
     (
         "content-encoding",
         "content-length",
@@ -55,6 +55,8 @@ class Head(Struct, gc=False):
     """Content codings in the order in which they were applied."""
     locations: tuple[str, ...] = ()
     retry_after: str | None = None
+    is_usual: bool = False
+    """200 and a length: nothing in it calls for a closer look."""
 
 
 def read_head(lines: Sequence[bytes], settings: SpiderSettings) -> Head:
@@ -120,12 +122,12 @@ def _read_status(head: Head, line: bytes) -> None:
     code = rest[:3]
     if code.isascii() and code.isdigit() and len(code) == 3 and not rest[3:4].isdigit():
         head.status = int(code)
-    if version not in _VERSIONS:
+    if version not in VERSIONS:
         _fail(head, Outcome.PROTO_VERSION, f"answered with version {version[:20]!r}")
     elif head.status < 100:
         _fail(head, Outcome.PROTO_STATUS, f"no status code in {line[:40]!r}")
     else:
-        head.version = _VERSIONS[version]
+        head.version = VERSIONS[version]
         if head.status == 101:
             _fail(head, Outcome.PROTO_UPGRADE, "switches to a protocol that was not asked for")
 
@@ -150,7 +152,7 @@ def _read_fields(head: Head) -> None:
                 _note_odd_line(head, name, bool(colon), flags)
             continue
         value = value.strip(" \t")
-        if name in _NOTABLE:
+        if name in NOTABLE:
             found = notable.setdefault(name, [])
             if name == "set-cookie" and len(found) >= MAX_COOKIES:
                 flags.append("cookies_dropped")
@@ -161,7 +163,7 @@ def _read_fields(head: Head) -> None:
     if "\0" in text:
         _fail(head, Outcome.PROTO_HEADER, "NUL byte in a header line")
     if notable:
-        _read_notable(head, notable, flags)
+        read_notable(head, notable, flags)
     if flags:
         head.flags = tuple(dict.fromkeys(flags))
 
@@ -173,7 +175,8 @@ def _note_odd_line(head: Head, name: str, has_colon: bool, flags: list[str]) -> 
     flags.append("header_dropped")
 
 
-def _read_notable(head: Head, notable: dict[str, list[str]], flags: list[str]) -> None:
+def read_notable(head: Head, notable: dict[str, list[str]], flags: list[str]) -> None:
+    """Read the fields that tell how the response is framed, coded and meant."""
     lengths = notable.get("content-length")
     if lengths is not None:
         _read_length(head, lengths)

@@ -45,7 +45,7 @@ class Loop:
     def __init__(self, max_connections: int) -> None:
         self._poller = _make_poller()
         self._wanted: dict[int, int] = {}
-        self._taps: dict[int, tuple[int, Callable[[int], None]]] = {}
+        self._taps: dict[int, tuple[int, Callable[[], None]]] = {}
         self._changed: set[int] = set()
         self._registered: dict[int, int] = {}
         self._watched: dict[int, Callable[[], None]] = {}
@@ -104,7 +104,7 @@ class Loop:
         if self._watched.pop(fd, None) is not None:
             self.forget(fd)
 
-    def tap(self, fd: int, mask: int, callback: Callable[[int], None]) -> None:
+    def tap(self, fd: int, mask: int, callback: Callable[[], None]) -> None:
         """Watch a connection in place of libcurl."""
         self._taps[fd] = (mask, callback)
         self._changed.add(fd)
@@ -142,7 +142,10 @@ class Loop:
             self._tell_changes()
         for fd, events in self._poller.poll(timeout, _BATCH):
             if fd in self._taps:
-                self._taps[fd][1](events)
+                if events != _READ:
+                    # Whoever has the connection next must hear again that its peer is gone.
+                    self._registered[fd] = 0
+                self._taps[fd][1]()
             elif fd in self._wanted:
                 # Errors and hang-ups are found out by libcurl when it reads or writes.
                 bits = (events & select.POLLIN and pycurl.CSELECT_IN) | (
@@ -171,12 +174,10 @@ class Loop:
     def _tell_changes(self) -> None:
         for fd in self._changed:
             known = self._registered.get(fd)
-            if fd in self._taps:
-                # Told again even if it is the same: only so an edge that lies behind us counts.
-                mask = self._taps[fd][0]
-            elif fd in self._wanted and self._wanted[fd] != known:
-                mask = self._wanted[fd]
-            else:
+            # Not told again though edges are asked for: those that lie behind us were data,
+            # which somebody has read since.
+            mask = self._taps[fd][0] if fd in self._taps else self._wanted.get(fd)
+            if mask is None or mask == known:
                 continue
             if known is None:
                 self._register(fd, mask)

@@ -19,7 +19,10 @@ _ABORT: Final = -1
 
 
 class Reception:
-    """Takes what libcurl hands over: `take` is its write callback, `lines.append` the header's."""
+    """Takes what libcurl hands over: `take` is its write callback, `lines.append` the header's.
+
+    A head that was read before libcurl saw it comes by `know`; its lines are not listened to.
+    """
 
     __slots__ = (
         "_decoder",
@@ -65,6 +68,16 @@ class Reception:
             self.stopped = outcome
             self.stopped_detail = detail
 
+    def know(self, head: Head) -> None:
+        """Take a head that is complete already."""
+        self._head = head
+
+    def know_part(self, size: int) -> None:
+        """Go back to the first lines of a head: libcurl has read no more of it."""
+        if self._head is not None:
+            self.lines[:] = self._head.raw[:size].splitlines(keepends=True)
+            self._head = None
+
     def take(self, data: bytes) -> int | None:
         """Take a piece of the body; a number means that no more is wanted."""
         if self._limit < 0 and not self.open_body():
@@ -109,6 +122,10 @@ class Reception:
         if self._head is None or not self._head.complete:
             self._head = read_head(self.lines, self._settings)
         return self._head
+
+    def is_untroubled(self) -> bool:
+        """Whether nothing made us end the transfer or take less than came."""
+        return self.stopped is None and not self.is_cut
 
     def raw(self) -> bytes:
         """Return the body as received."""

@@ -21,6 +21,7 @@ from gossamer.outcomes import Outcome
 from gossamer.spider.deadlines import Overdue
 from gossamer.spider.gate import Gate
 from gossamer.spider.loop import Loop
+from gossamer.spider.plain_head import PlainHeads
 from gossamer.spider.proxies import Proxies
 from gossamer.spider.request import RequestForm
 from gossamer.spider.transfer import Surroundings, Transfer
@@ -48,7 +49,7 @@ class Spider:
         self._trust = Trust(settings)
         limit = _raise_descriptor_limit()
         self._loop = Loop(min(MAX_IDLE_CONNECTIONS, limit // 2))
-        self._gate = Gate(self._loop)
+        self._gate = Gate(self._loop, clock)
         self._shared = Surroundings(
             settings=settings,
             policy=policy,
@@ -59,6 +60,7 @@ class Spider:
             on_sent=self._on_sent,
             on_new_socket=self._loop.note_new,
             gate=self._gate,
+            plain_heads=PlainHeads(settings),
             proxies=Proxies(settings.proxies),
         )
         # Authorities with an address at which they may be asked: found out once for many visits.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from errno import EMFILE
+from functools import partial
 from typing import Any, Final
 
 import pycurl
@@ -19,6 +20,7 @@ from gossamer.spider.decode import Decoded
 from gossamer.spider.gate import Gate
 from gossamer.spider.head import Head
 from gossamer.spider.mend import Mended
+from gossamer.spider.plain_head import PlainHeads
 from gossamer.spider.proxies import Proxies, without_login
 from gossamer.spider.reception import Reception
 from gossamer.spider.redirect import is_redirect, redirect
@@ -48,6 +50,7 @@ class Surroundings(Struct):
     on_sent: Callable[[int, float], None]
     on_new_socket: Callable[[int], None]
     gate: Gate
+    plain_heads: PlainHeads
     proxies: Proxies
     cookies: Cookies = field(default_factory=Cookies)
 
@@ -62,6 +65,7 @@ class Transfer:
         "_had_more",
         "_heads_only",
         "_is_reported",
+        "_has_lines",
         "_limits",
         "_mended",
         "_more",
@@ -77,6 +81,7 @@ class Transfer:
         "gate_peeked",
         "grace",
         "handle",
+        "look",
         "report_at",
         "sample",
         "secure",
@@ -94,6 +99,8 @@ class Transfer:
         self._more: list[str] = []
         self._had_more = False
         self._heads_only = False
+        self._has_lines = False
+        self.look: Callable[[], None] = partial(shared.gate.look, self)
         self.gate_descriptor = -1
         self.gate_peeked = 0
         self._relay: Relay | None = None
@@ -105,26 +112,29 @@ class Transfer:
 
     def begin(self, visit: Visit, now: float, wall: float) -> None:
         """Prepare the handle for a visit; the loop starts it."""
+        shared = self._shared
         self.visit = visit
         self.started = now
-        self._limits = _limits(self._shared.settings, visit.manner)
+        self._limits = _limits(shared.settings, visit.manner)
         self.check_at = first_look(now, self._limits)
         self._wall = wall
         self.secure = visit.url.startswith("https")
         handle = self.handle
+        if self._has_lines is shared.gate.holds(self):
+            self._hear_lines(not self._has_lines)
         handle.setopt(pycurl.URL, visit.url)
         proxy = "" if visit.manner is None else visit.manner.proxy
         if proxy or self._proxy:
             self._use_proxy(proxy)
-        if visit.address != self._address and not self._shared.settings.proxy:
+        if visit.address != self._address and not shared.settings.proxy:
             self._address = visit.address
             target = f"[{visit.address}]" if ":" in visit.address else visit.address
             # Any host, any port: all go to this address, at the port of the URL.
             handle.setopt(pycurl.CONNECT_TO, [f"::{target}:"])
         if visit.etag is not None or visit.last_modified is not None:
-            self._more = self._shared.form.conditions(visit)
-        if visit.tries and self._shared.cookies:
-            cookie = self._shared.cookies.take(visit.url)
+            self._more = shared.form.conditions(visit)
+        if visit.tries and shared.cookies:
+            cookie = shared.cookies.take(visit.url)
             if cookie:
                 self._more.append(f"Cookie: {cookie}")
         if (visit.kind == Kind.CHECK) is not self._heads_only:
@@ -132,10 +142,10 @@ class Transfer:
             handle.setopt(pycurl.NOBODY, int(self._heads_only))
             if not self._heads_only:
                 handle.setopt(pycurl.HTTPGET, 1)
-        own = self._shared.form.lines_for(visit)
+        own = shared.form.lines_for(visit)
         if self._more or self._had_more or own is not None:
             self._had_more = bool(self._more) or own is not None
-            handle.setopt(pycurl.HTTPHEADER, (own or self._shared.form.lines) + self._more)
+            handle.setopt(pycurl.HTTPHEADER, (own or shared.form.lines) + self._more)
 
     def _use_proxy(self, proxy: str) -> None:
         """Ask through a proxy of the order's own, or as all others again.
@@ -175,12 +185,21 @@ class Transfer:
 
     def finish(self, code: int, message: str) -> Fetch:
         """Return what became of the visit."""
-        handle, shared, visit = self.handle, self._shared, self.visit
-        head = self._reception.head()
+        reception = self._reception
+        head = reception.head()
+        if not code and head.is_usual and reception.is_untroubled():
+            return self._fetch(head, reception.raw(), Outcome.OK)
+        if code and not self._has_lines:
+            reception.know_part(self.handle.getinfo(pycurl.HEADER_SIZE))
+            head = reception.head()
+        return self._finish_unusual(code, message, head)
+
+    def _finish_unusual(self, code: int, message: str, head: Head) -> Fetch:
+        shared, visit = self._shared, self.visit
         raw = self._reception.raw()
         decoded = self._reception.decoded(raw)
         # After a failure to connect libcurl fills in the other times, but not this size.
-        is_sent = bool(handle.getinfo(pycurl.REQUEST_SIZE))
+        is_sent = bool(self.handle.getinfo(pycurl.REQUEST_SIZE))
         verdict = self._judge(code, message, head, decoded, is_sent)
         outcome, detail, target = verdict.outcome, verdict.detail, None
         if outcome is Outcome.OK and is_redirect(head.status, head.locations):
@@ -190,33 +209,45 @@ class Transfer:
             if outcome is Outcome.REDIR_LOOP and not shared.form.has_cookie:
                 shared.cookies.keep(visit, head.headers, self._wall)
         if self._is_doubtful(head):
-            spoil(handle.getinfo(pycurl.ACTIVESOCKET))
-        fetch = Fetch(
-            visit=visit,
-            outcome=outcome,
-            detail=detail,
-            status=head.status,
-            http_version=head.version,
-            head=head.raw if self._mended is None else self._mended.head,
-            headers=head.headers,
-            raw=raw,
-            body=raw if decoded is None else decoded.body,
-            flags=verdict.flags,
-            address=handle.getinfo(pycurl.PRIMARY_IP),
-            fetched_at=self._wall,
-            milliseconds=int((shared.clock.monotonic() - self.started) * 1000.0),
-            redirect_to=target,
-        )
-        if is_sent:
-            if not self._is_reported and visit.report_start:
-                self.note_sent()
-            fetch.sent_at = self._sent_at
-            method = "HEAD" if self._heads_only else "GET"
-            own = () if visit.manner is None else visit.manner.headers
-            fetch.request_head = shared.form.head(visit.url, self._more, head.version, method, own)
+            spoil(self.handle.getinfo(pycurl.ACTIVESOCKET))
+        fetch = self._fetch(head, raw, outcome, is_sent=is_sent)
+        fetch.detail = detail
+        fetch.flags = verdict.flags
+        fetch.redirect_to = target
+        if self._mended is not None:
+            fetch.head = self._mended.head
+        if decoded is not None:
+            fetch.body = decoded.body
         if head.retry_after is not None:
             fetch.retry_after_seconds = retry_after_seconds(head.retry_after, shared.clock.time())
         return fetch
+
+    def _fetch(self, head: Head, raw: bytes, outcome: Outcome, *, is_sent: bool = True) -> Fetch:
+        """Return what was asked and what came of it, as far as all fetches have that."""
+        shared, visit = self._shared, self.visit
+        now = shared.clock.monotonic()
+        request_head = b""
+        if is_sent:
+            if visit.report_start and not self._is_reported:
+                self.note_sent(now)
+            method = "HEAD" if self._heads_only else "GET"
+            own = () if visit.manner is None else visit.manner.headers
+            request_head = shared.form.head(visit.url, self._more, head.version, method, own)
+        return Fetch(
+            visit=visit,
+            outcome=outcome,
+            status=head.status,
+            http_version=head.version,
+            request_head=request_head,
+            head=head.raw,
+            headers=head.headers,
+            raw=raw,
+            body=raw,
+            address=self.handle.getinfo(pycurl.PRIMARY_IP),
+            fetched_at=self._wall,
+            sent_at=self._sent_at if is_sent else 0.0,
+            milliseconds=int((now - self.started) * 1000.0),
+        )
 
     def clear(self) -> None:
         """Forget the visit; only once the loop has let go of the handle, which may still speak."""
@@ -242,15 +273,28 @@ class Transfer:
         self.sample = None
         self.visit = _NO_VISIT
 
-    def note_sent(self) -> None:
+    def note_sent(self, now: float) -> None:
         """Remember that the request has left: rather later than it did, so that gaps are kept.
 
         It happens twice when a kept connection proved dead and libcurl tries a fresh one.
         """
-        self._sent_at = self._shared.clock.monotonic()
+        self._sent_at = now
         if self.visit.report_start and not self._is_reported:
             self._is_reported = True
             self._shared.on_sent(self.visit.trans_id, self._sent_at)
+
+    def note_arrival(self, data: bytes) -> bool:
+        """Understand the head from what has arrived; False if it is not plain."""
+        head = None if self._has_lines else self._shared.plain_heads.read(data)
+        if head is None:
+            return False
+        self._reception.know(head)
+        return True
+
+    def want_lines(self) -> None:
+        """Have libcurl hand over the lines of the head."""
+        if not self._has_lines:
+            self._hear_lines(True)
 
     def note_relay(self, relay: Relay) -> None:
         """Remember that a relay reads the connection."""
@@ -327,7 +371,6 @@ class Transfer:
         settings = self._shared.settings
         options: dict[int, Any] = {
             pycurl.WRITEFUNCTION: self._reception.take,
-            pycurl.HEADERFUNCTION: self._reception.lines.append,
             pycurl.OPENSOCKETFUNCTION: self._on_open_socket,
             pycurl.SOCKOPTFUNCTION: self._on_new_socket,
             pycurl.PREREQFUNCTION: self._on_request,
@@ -361,6 +404,13 @@ class Transfer:
         if self._shared.trust_path:
             handle.setopt(pycurl.CAINFO, self._shared.trust_path)
 
+    def _hear_lines(self, wanted: bool) -> None:
+        self._has_lines = wanted
+        if wanted:
+            self.handle.setopt(pycurl.HEADERFUNCTION, self._reception.lines.append)
+        else:
+            self.handle.unsetopt(pycurl.HEADERFUNCTION)
+
     def _on_open_socket(self, _purpose: int, address: Any) -> Any:
         """Open the socket, if the address that libcurl is about to connect to may be used."""
         actual = address.addr[0]
@@ -393,6 +443,9 @@ class Transfer:
         return int(pycurl.SOCKOPT_OK)
 
     def _on_request(self, *_addresses: object) -> int:
+        if self._sent_at:
+            # A kept connection proved dead: whatever it said is not the response.
+            self._reception.know_part(0)
         self._sent_at = self._shared.clock.monotonic()
         self._shared.gate.enter(self)
         return int(pycurl.PREREQFUNC_OK)

@@ -1,0 +1,120 @@
+"""Heads about which nothing is odd, read in one go from the first bytes of a response.
+
+Nearly all are: complete, of HTTP/1, final, with lines of printable characters only, one length, no
+transfer coding. libcurl has no objection to any of them, so its own reading of the lines need not
+be listened to. Whatever else comes is left to `head.py`, which says the same of these.
+"""
+
+import re
+from typing import Final
+
+from gossamer.config.spider import SpiderSettings
+from gossamer.spider.head import MAX_COOKIES, NOTABLE, VERSIONS, Head, read_notable
+
+_STATUS: Final = re.compile(r"(HTTP/1\.[01]) ([2-5][0-9][0-9])(?: .*)?")
+_NAME: Final = re.compile(r"[!#-'*+\-.0-9A-Z^-z|~]+")
+# A length that libcurl takes for a number without a second look.
+_MAX_DIGITS: Final = 18
+_MAX_KNOWN: Final = 2_048
+_MAX_KNOWN_BYTES: Final = 256
+_END: Final = b"\r\n\r\n"
+
+
+class _OddError(Exception):
+    """There is something about a line that has to be looked at more closely."""
+
+
+class PlainHeads:
+    """Reads plain heads. Most lines are those of the response before, so they are remembered."""
+
+    def __init__(self, settings: SpiderSettings) -> None:
+        self._max_bytes = min(settings.max_header_bytes, settings.max_header_line_bytes)
+        self._max_lines = settings.max_header_count
+        self._statuses = _Statuses()
+        self._fields = _Fields()
+
+    def read(self, data: bytes) -> Head | None:
+        """Return the head at the start of a response; None if it is not plain or not there yet."""
+        end = data.find(_END)
+        if not 0 < end < self._max_bytes - len(_END):
+            return None
+        first, *lines = data[:end].split(b"\r\n")
+        if not 0 < len(lines) < self._max_lines:
+            return None
+        fields = self._fields
+        notable = fields.notable = {}
+        try:
+            version, status = self._statuses[first]
+            headers = tuple(map(fields.__getitem__, lines))
+        except _OddError:
+            return None
+        head = Head(data[: end + len(_END)], status, version, headers, complete=True)
+        return head if not notable or _is_read(head, notable) else None
+
+
+def _is_read(head: Head, notable: dict[str, list[str]]) -> bool:
+    """Read what matters for the transfer, unless there is anything odd about it."""
+    lengths = notable.get("content-length")
+    if lengths is not None:
+        if len(lengths) > 1 or len(lengths[0]) > _MAX_DIGITS or not lengths[0].isdecimal():
+            return False
+        if len(notable) == 1:
+            head.content_length = int(lengths[0])
+            head.is_usual = head.status == 200
+            return True
+    if "transfer-encoding" in notable or len(notable.get("location", ())) > 1:
+        return False
+    if len(notable.get("set-cookie", ())) > MAX_COOKIES:
+        return False
+    read_notable(head, notable, [])
+    return True
+
+
+class _Statuses(dict[bytes, tuple[str, int]]):
+    """Version and code by status line."""
+
+    def __missing__(self, line: bytes) -> tuple[str, int]:
+        text = line.decode("latin-1")
+        found = _STATUS.fullmatch(text)
+        if found is None or not text.isprintable():
+            raise _OddError
+        status = VERSIONS[found[1]], int(found[2])
+        if len(line) <= _MAX_KNOWN_BYTES:
+            if len(self) >= _MAX_KNOWN:
+                self.clear()
+            self[line] = status
+        return status
+
+
+class _Fields(dict[bytes, tuple[str, str]]):
+    """Name and value by header line; the notable ones are set apart and not remembered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notable: dict[str, list[str]] = {}
+        self._names: dict[str, str] = {}
+
+    def __missing__(self, line: bytes) -> tuple[str, str]:
+        text = line.decode("latin-1")
+        written, colon, value = text.partition(":")
+        if not colon or not text.isprintable():
+            raise _OddError
+        name = self._names.get(written) or self._learn(written)
+        field = name, value.strip(" ")
+        if name in NOTABLE:
+            self.notable.setdefault(name, []).append(field[1])
+        elif len(line) <= _MAX_KNOWN_BYTES:
+            if len(self) >= _MAX_KNOWN:
+                self.clear()
+            self[line] = field
+        return field
+
+    def _learn(self, written: str) -> str:
+        if _NAME.fullmatch(written) is None:
+            raise _OddError
+        name = written.lower()
+        if len(written) <= _MAX_KNOWN_BYTES:
+            if len(self._names) >= _MAX_KNOWN:
+                self._names.clear()
+            self._names[written] = name
+        return name
