@@ -29,10 +29,10 @@ _LARGEST_PEEK_BYTES: Final = 32_768
 # How much may be looked at again and again while a head trickles in.
 _PATIENCE_BYTES: Final = 8_388_608
 _SOCKET: Final = pycurl.ACTIVESOCKET
+_HOLD: Final = pycurl.PAUSE_RECV
+_LET_GO: Final = pycurl.PAUSE_CONT
 _EDGES: Final = (
-    getattr(select, "EPOLLIN", 0)
-    | getattr(select, "EPOLLRDHUP", 0)
-    | getattr(select, "EPOLLET", 0)
+    getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLRDHUP", 0) | getattr(select, "EPOLLET", 0)
 )
 
 
@@ -40,7 +40,8 @@ class Held(Protocol):
     """What the gate needs of a transfer."""
 
     handle: pycurl.Curl
-    secure: bool
+    is_held: bool
+    """Whether its response is looked at before libcurl sees it."""
     gate_descriptor: int
     gate_peeked: int
     look: Callable[[], None]
@@ -83,7 +84,8 @@ class Gate:
         self._clock = clock
         # A dict for its keys: in order, and quick to leave.
         self._entered: dict[Held, None] = {}
-        self._is_open = not hasattr(select, "EPOLLET")
+        self.is_open = not hasattr(select, "EPOLLET")
+        """Whether nobody is held back, because this system cannot tell of edges."""
         # Only numbers: a socket object here follows whatever connection has the number at the time.
         self._borrowed: dict[int, socket.socket] = {}
         loop.on_settled = self.settle
@@ -93,30 +95,27 @@ class Gate:
         if transfer.gate_descriptor >= 0:
             # It has been here before, on a kept connection that proved dead.
             self.leave(transfer)
-        if self.holds(transfer):
-            transfer.handle.pause(pycurl.PAUSE_RECV)
+        if transfer.is_held:
+            transfer.handle.pause(_HOLD)
         self._entered[transfer] = None
-
-    def holds(self, transfer: Held) -> bool:
-        """Whether its response is looked at before libcurl sees it."""
-        return not (transfer.secure or self._is_open)
 
     def settle(self) -> None:
         """Note whose request is out by now, and watch their connections."""
         if not self._entered:
             return
+        loop = self._loop
         sending: dict[Held, None] = {}
         now = self._clock.monotonic()
         for transfer in self._entered:
             descriptor = transfer.handle.getinfo(_SOCKET)
-            if descriptor < 0 or self._loop.is_sending(descriptor):
+            if descriptor < 0 or loop.is_sending(descriptor):
                 sending[transfer] = None
                 continue
             transfer.note_sent(now)
-            if self.holds(transfer):
+            if transfer.is_held:
                 transfer.gate_descriptor = descriptor
                 transfer.gate_peeked = 0
-                self._loop.tap(descriptor, _EDGES, transfer.look)
+                loop.tap(descriptor, _EDGES, transfer.look)
         self._entered = sending
 
     def leave(self, transfer: Held) -> None:
@@ -209,7 +208,7 @@ class Gate:
 
 def _let_read(transfer: Held) -> None:
     try:
-        transfer.handle.pause(pycurl.PAUSE_CONT)
+        transfer.handle.pause(_LET_GO)
     except pycurl.error:
         # The transfer failed at once, and libcurl reports it in its own way.
         pass

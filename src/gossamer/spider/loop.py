@@ -11,11 +11,13 @@ Ended = tuple[pycurl.Curl, int, str]
 
 _READ: Final = select.POLLIN
 _GONE: Final = getattr(select, "POLLRDHUP", 0)
+_WRITE: Final = select.POLLOUT
 _MASKS: Final = {
-    pycurl.POLL_IN: select.POLLIN,
-    pycurl.POLL_OUT: select.POLLOUT,
-    pycurl.POLL_INOUT: select.POLLIN | select.POLLOUT,
+    pycurl.POLL_IN: _READ,
+    pycurl.POLL_OUT: _WRITE,
+    pycurl.POLL_INOUT: _READ | _WRITE,
 }
+_DROP: Final = pycurl.POLL_REMOVE
 _BATCH: Final = 512
 _MAX_ROUNDS: Final = 4
 
@@ -116,7 +118,7 @@ class Loop:
 
     def is_sending(self, fd: int) -> bool:
         """Whether libcurl waits until it can write to it."""
-        return bool(self._wanted.get(fd, 0) & select.POLLOUT)
+        return bool(self._wanted.get(fd, 0) & _WRITE)
 
     def note_new(self, fd: int) -> None:
         """Hear that a number stands for another connection than before."""
@@ -148,8 +150,8 @@ class Loop:
                 self._taps[fd][1]()
             elif fd in self._wanted:
                 # Errors and hang-ups are found out by libcurl when it reads or writes.
-                bits = (events & select.POLLIN and pycurl.CSELECT_IN) | (
-                    events & select.POLLOUT and pycurl.CSELECT_OUT
+                bits = (events & _READ and pycurl.CSELECT_IN) | (
+                    events & _WRITE and pycurl.CSELECT_OUT
                 )
                 action = self._multi.socket_action(fd, bits or pycurl.CSELECT_ERR)
                 self._running = action[1]
@@ -196,13 +198,13 @@ class Loop:
         ended: list[Ended] = []
         while True:
             waiting, good, bad = self._multi.info_read()
-            ended.extend((handle, 0, "") for handle in good)
-            ended.extend(bad)
+            ended += [(handle, 0, "") for handle in good]
+            ended += bad
             if not waiting:
                 return ended
 
     def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        if what == pycurl.POLL_REMOVE:
+        if what == _DROP:
             self._wanted.pop(fd, None)
         else:
             self._wanted[fd] = _MASKS.get(what, _READ)

@@ -28,7 +28,8 @@ class PlainHeads:
     """Reads plain heads. Most lines are those of the response before, so they are remembered."""
 
     def __init__(self, settings: SpiderSettings) -> None:
-        self._max_bytes = min(settings.max_header_bytes, settings.max_header_line_bytes)
+        limit = min(settings.max_header_bytes, settings.max_header_line_bytes)
+        self._max_end = limit - len(_END)
         self._max_lines = settings.max_header_count
         self._statuses = _Statuses()
         self._fields = _Fields()
@@ -36,7 +37,7 @@ class PlainHeads:
     def read(self, data: bytes) -> Head | None:
         """Return the head at the start of a response; None if it is not plain or not there yet."""
         end = data.find(_END)
-        if not 0 < end < self._max_bytes - len(_END):
+        if not 0 < end < self._max_end:
             return None
         first, *lines = data[:end].split(b"\r\n")
         if not 0 < len(lines) < self._max_lines:
@@ -48,7 +49,7 @@ class PlainHeads:
             headers = tuple(map(fields.__getitem__, lines))
         except _OddError:
             return None
-        head = Head(data[: end + len(_END)], status, version, headers, complete=True)
+        head = Head(data[: end + 4], status, version, headers, complete=True)
         return head if not notable or _is_read(head, notable) else None
 
 

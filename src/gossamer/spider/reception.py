@@ -30,6 +30,7 @@ class Reception:
         "_limit",
         "_pieces",
         "_settings",
+        "_usual_limit",
         "count",
         "is_cut",
         "lines",
@@ -40,6 +41,8 @@ class Reception:
 
     def __init__(self, settings: SpiderSettings) -> None:
         self._settings = settings
+        # Of a body without coding all that is wanted on the wire is wanted decoded.
+        self._usual_limit = min(settings.max_wire_bytes, settings.max_doc_bytes)
         # libcurl itself allows 300 KB and 5,000 lines, so what gathers here is bounded.
         self.lines: list[bytes] = []
         self._pieces: list[bytes] = []
@@ -71,12 +74,15 @@ class Reception:
     def know(self, head: Head) -> None:
         """Take a head that is complete already."""
         self._head = head
+        if head.is_usual and (head.content_length or 0) <= self._usual_limit:
+            self._limit = self._usual_limit
 
     def know_part(self, size: int) -> None:
         """Go back to the first lines of a head: libcurl has read no more of it."""
         if self._head is not None:
             self.lines[:] = self._head.raw[:size].splitlines(keepends=True)
             self._head = None
+            self._limit = _UNOPENED
 
     def take(self, data: bytes) -> int | None:
         """Take a piece of the body; a number means that no more is wanted."""

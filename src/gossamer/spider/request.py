@@ -40,6 +40,8 @@ class RequestForm:
         # What is meant for some hosts only may be secret: other hosts and the archive never see it.
         shown = self._shown = plain if self._named_hosts else fields
         self.lines = [f"{name}: {value}" for name, value in shown.values()]
+        self.is_uniform = not (self._named_hosts or self._authorizations)
+        """Whether all hosts get the same lines, as far as a visit has none of its own."""
         self.has_cookie = "cookie" in fields
         self._user_agent = settings.user_agent
         if not _is_clean(settings.user_agent):
@@ -53,7 +55,7 @@ class RequestForm:
         """Return the header lines for a visit that has its own; None for all others."""
         if visit.manner is not None and visit.manner.headers:
             return self._lines_in(visit.manner.headers, self._fields)
-        if not self._named_hosts and not self._authorizations:
+        if self.is_uniform:
             return None
         host = host_of(visit.url)
         lines = self._named_lines if host in self._named_hosts else None
@@ -105,11 +107,11 @@ class RequestForm:
         if headers:
             shown = tuple(each for each in headers if each[0].lower() not in _SECRET)
             end = self._make_end(self._lines_in(shown, self._shown) + more)
-        start = url.index("://") + 3
-        slash = url.index("/", start)
+        slash = url.index("/", 8)
+        host = url[url.index("/") + 2 : slash]
         spoken = "2" if version == "2" else "1.1"
-        first = f"{method} {url[slash:]} HTTP/{spoken}\r\nHost: {url[start:slash]}\r\n"
-        return (first + end).encode("latin-1")
+        head = f"{method} {url[slash:]} HTTP/{spoken}\r\nHost: {host}\r\n{end}"
+        return head.encode("latin-1")
 
     def _make_end(self, lines: list[str]) -> str:
         agent = [f"User-Agent: {self._user_agent}"]

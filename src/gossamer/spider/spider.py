@@ -18,7 +18,7 @@ from gossamer.clock import Clock
 from gossamer.config.spider import SpiderSettings
 from gossamer.messages import Fetch, Visit
 from gossamer.outcomes import Outcome
-from gossamer.spider.deadlines import Overdue
+from gossamer.spider.deadlines import Overdue, first_look
 from gossamer.spider.gate import Gate
 from gossamer.spider.loop import Loop
 from gossamer.spider.plain_head import PlainHeads
@@ -61,6 +61,7 @@ class Spider:
             on_new_socket=self._loop.note_new,
             gate=self._gate,
             plain_heads=PlainHeads(settings),
+            first_look_seconds=first_look(0.0, settings),
             proxies=Proxies(settings.proxies),
         )
         # Authorities with an address at which they may be asked: found out once for many visits.

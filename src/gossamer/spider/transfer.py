@@ -35,6 +35,8 @@ _MAX_CHUNK_EXTENSION_BYTES: Final = 4_096
 _CHUNK_FRAME_BYTES: Final = 32
 # CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl has no name for.
 _SUPPRESS_CONNECT_HEADERS: Final = 265
+_URL: Final = pycurl.URL
+_CHECK: Final = int(Kind.CHECK)
 _NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
 
 
@@ -51,6 +53,8 @@ class Surroundings(Struct):
     on_new_socket: Callable[[int], None]
     gate: Gate
     plain_heads: PlainHeads
+    first_look_seconds: float
+    """After how much time those without deadlines of their own are looked at."""
     proxies: Proxies
     cookies: Cookies = field(default_factory=Cookies)
 
@@ -63,9 +67,9 @@ class Transfer:
         "_connecting",
         "_error_number",
         "_had_more",
+        "_has_lines",
         "_heads_only",
         "_is_reported",
-        "_has_lines",
         "_limits",
         "_mended",
         "_more",
@@ -81,6 +85,7 @@ class Transfer:
         "gate_peeked",
         "grace",
         "handle",
+        "is_held",
         "look",
         "report_at",
         "sample",
@@ -101,6 +106,7 @@ class Transfer:
         self._heads_only = False
         self._has_lines = False
         self.look: Callable[[], None] = partial(shared.gate.look, self)
+        self.report_at = 0.0
         self.gate_descriptor = -1
         self.gate_peeked = 0
         self._relay: Relay | None = None
@@ -115,14 +121,18 @@ class Transfer:
         shared = self._shared
         self.visit = visit
         self.started = now
-        self._limits = _limits(shared.settings, visit.manner)
-        self.check_at = first_look(now, self._limits)
         self._wall = wall
+        self._limits = shared.settings
+        self.check_at = now + shared.first_look_seconds
+        if visit.manner is not None:
+            self._limits = _limits(shared.settings, visit.manner)
+            self.check_at = first_look(now, self._limits)
         self.secure = visit.url.startswith("https")
-        handle = self.handle
-        if self._has_lines is shared.gate.holds(self):
+        self.is_held = not (self.secure or shared.gate.is_open)
+        if self._has_lines is self.is_held:
             self._hear_lines(not self._has_lines)
-        handle.setopt(pycurl.URL, visit.url)
+        handle = self.handle
+        handle.setopt(_URL, visit.url)
         proxy = "" if visit.manner is None else visit.manner.proxy
         if proxy or self._proxy:
             self._use_proxy(proxy)
@@ -137,12 +147,14 @@ class Transfer:
             cookie = shared.cookies.take(visit.url)
             if cookie:
                 self._more.append(f"Cookie: {cookie}")
-        if (visit.kind == Kind.CHECK) is not self._heads_only:
+        if (visit.kind == _CHECK) is not self._heads_only:
             self._heads_only = not self._heads_only
             handle.setopt(pycurl.NOBODY, int(self._heads_only))
             if not self._heads_only:
                 handle.setopt(pycurl.HTTPGET, 1)
-        own = shared.form.lines_for(visit)
+        own = None
+        if visit.manner is not None or not shared.form.is_uniform:
+            own = shared.form.lines_for(visit)
         if self._more or self._had_more or own is not None:
             self._had_more = bool(self._more) or own is not None
             handle.setopt(pycurl.HTTPHEADER, (own or shared.form.lines) + self._more)
@@ -256,7 +268,6 @@ class Transfer:
         self._more = []
         self._connecting = -1
         self._error_number = 0
-        self.secure = False
         self._sent_at = 0.0
         self._is_reported = False
         self._wire_start = -1
@@ -265,11 +276,7 @@ class Transfer:
         if self._relay is not None:
             self._relay.close()
             self._relay = None
-        self._wall = 0.0
-        self.started = 0.0
         self.grace = 0.0
-        self.check_at = 0.0
-        self.report_at = 0.0
         self.sample = None
         self.visit = _NO_VISIT
 
