@@ -84,6 +84,8 @@ class Intake:
         self._keep_if = load_condition(settings.handlers.keep_if, assignment.main_script, settings)
         self._revisits = settings.store.revisits
         self._archived = None if store is None else _archived(assignment, clock)
+        keeping = () if store is None else (self._keep,)
+        self._steps: tuple[Callable[[_Work], None], ...] = (*keeping, self._read, self._judge)
         self._copies = _raw_copies(settings) if settings.store.raw_folder else None
         self._done: list[Done] = []
         self._unsynced: list[Findings] = []
@@ -179,22 +181,25 @@ class Intake:
         hand; with one document after the other it would fetch all of them anew for each.
         """
         works = [_Work(Document(fetch, None)) for fetch in fetches]
-        for step in (self._keep, self._read, self._judge):
-            for work in works:
-                if work.findings is None:
-                    self._do(step, work)
+        for step in self._steps:
+            self._do(step, works)
         self._done += map(_done, fetches)
         self._unsynced += [work.findings for work in works if work.findings is not None]
 
-    def _do(self, step: Callable[[_Work], None], work: _Work) -> None:
-        self._watch.enter(work.document.fetch.visit.doc_id, self._clock.monotonic())
-        try:
-            step(work)
-        # The last line of defence: a bug of ours costs one page, says so, and fails the test run.
-        except Exception as error:  # noqa: BLE001
-            work.findings = _failure(work.document.fetch, error)
-        finally:
-            self._watch.leave()
+    def _do(self, step: Callable[[_Work], None], works: Sequence[_Work]) -> None:
+        watch, clock = self._watch, self._clock
+        for work in works:
+            if work.findings is not None:
+                continue
+            watch.enter(work.document.fetch.visit.doc_id, clock.monotonic())
+            try:
+                step(work)
+            # The last line of defence: a bug of ours costs one page, says so, and fails the test
+            # run.
+            except Exception as error:  # noqa: BLE001
+                work.findings = _failure(work.document.fetch, error)
+            finally:
+                watch.leave()
 
     def _keep(self, work: _Work) -> None:
         fetch, store, archived = work.document.fetch, self._store, self._archived

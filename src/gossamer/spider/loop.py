@@ -17,7 +17,7 @@ _MASKS: Final = {
     pycurl.POLL_OUT: _WRITE,
     pycurl.POLL_INOUT: _READ | _WRITE,
 }
-_DROP: Final = pycurl.POLL_REMOVE
+_WRITES: Final = frozenset((pycurl.POLL_OUT, pycurl.POLL_INOUT))
 _BATCH: Final = 512
 _MAX_ROUNDS: Final = 4
 
@@ -39,13 +39,14 @@ class _Poller(Protocol):
 class Loop:
     """Runs many transfers and watches a few descriptors of others.
 
-    What is to be watched changes several times for each request, most of it within one call. So it
-    is only noted, and told to the system when we are about to wait. A descriptor that nobody wants
-    stays registered until it fires: most connections are used again soon.
+    What libcurl wants changes several times for each request, most of it within one call. So it is
+    only noted (`_news`), and told to the system when we are about to wait. A descriptor that nobody
+    wants stays registered until it fires: most connections are used again soon.
     """
 
     def __init__(self, max_connections: int) -> None:
         self._poller = _make_poller()
+        self._news: dict[int, int] = {}
         self._wanted: dict[int, int] = {}
         self._taps: dict[int, tuple[int, Callable[[], None]]] = {}
         self._changed: set[int] = set()
@@ -109,16 +110,20 @@ class Loop:
     def tap(self, fd: int, mask: int, callback: Callable[[], None]) -> None:
         """Watch a connection in place of libcurl."""
         self._taps[fd] = (mask, callback)
-        self._changed.add(fd)
+        if self._registered.get(fd) != mask:
+            self._changed.add(fd)
 
     def untap(self, fd: int) -> None:
         """Watch it no longer."""
-        if self._taps.pop(fd, None) is not None:
+        if self._taps.pop(fd, None) is not None and fd in self._wanted:
             self._changed.add(fd)
 
     def is_sending(self, fd: int) -> bool:
         """Whether libcurl waits until it can write to it."""
-        return bool(self._wanted.get(fd, 0) & _WRITE)
+        what = self._news.get(fd)
+        if what is None:
+            return bool(self._wanted.get(fd, 0) & _WRITE)
+        return what in _WRITES
 
     def note_new(self, fd: int) -> None:
         """Hear that a number stands for another connection than before."""
@@ -140,8 +145,7 @@ class Loop:
         elif milliseconds >= 0:
             timeout = min(timeout, milliseconds / 1000.0)
         watched = False
-        if self._changed:
-            self._tell_changes()
+        self._tell_changes()
         for fd, events in self._poller.poll(timeout, _BATCH):
             if fd in self._taps:
                 if events != _READ:
@@ -167,6 +171,7 @@ class Loop:
         """Close every connection."""
         self._multi.close()
         self._poller.close()
+        self._news.clear()
         self._wanted.clear()
         self._watched.clear()
         self._taps.clear()
@@ -174,6 +179,13 @@ class Loop:
         self._changed.clear()
 
     def _tell_changes(self) -> None:
+        for fd, what in self._news.items():
+            if what == pycurl.POLL_REMOVE:
+                self._wanted.pop(fd, None)
+            else:
+                self._wanted[fd] = _MASKS.get(what, _READ)
+                self._changed.add(fd)
+        self._news.clear()
         for fd in self._changed:
             known = self._registered.get(fd)
             # Not told again though edges are asked for: those that lie behind us were data,
@@ -204,11 +216,7 @@ class Loop:
                 return ended
 
     def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        if what == _DROP:
-            self._wanted.pop(fd, None)
-        else:
-            self._wanted[fd] = _MASKS.get(what, _READ)
-            self._changed.add(fd)
+        self._news[fd] = what
 
 
 def _make_poller() -> _Poller:
