@@ -55,6 +55,14 @@ def _close_second(connection: Connection) -> bool:
     return True
 
 
+def _last_words(connection: Connection) -> bool:
+    """Answer, and say in the same breath that nothing will follow; but go on listening."""
+    connection.send(page(b"last words"))
+    connection.peer.shutdown(socket.SHUT_WR)
+    connection.hang()
+    return False
+
+
 def _half_and_hang(connection: Connection) -> bool:
     connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + b"k" * 40)
     connection.hang()
@@ -68,11 +76,14 @@ def server() -> Iterator[RawServer]:
         "a": page(b"page a", b"X-Twice: 1", b"X-Twice: 2"),
         "b": page(b"page b"),
         "chunked": chunked(b"one ", b"two", lines=(b"X-Keep: yes",)),
+        "tabbed": page(b"tabbed", b"X-Wide: one\ttwo"),
+        "interim": b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + page(b"late"),
         "slow": _slow,
         "hang": _hang,
         "known": _not_modified,
         "keep-once": _keep_once,
         "close-second": _close_second,
+        "last-words": _last_words,
         "half": _half_and_hang,
         "moved": page(b"moved", b"Location: /a?q=1#part", status=b"301 Moved"),
         "utf-8": page(b"", "Location: /caf\xe9".encode(), status=b"302 Found"),
@@ -449,6 +460,41 @@ def test_a_kept_connection_that_was_closed_is_invisible(
         assert fetch_one(spider, url(server, "keep-once")).body == b"promised"
         time.sleep(0.02)
     assert server.paths() == ["/keep-once"] * 5
+
+
+def test_an_end_that_came_with_the_response_is_not_forgotten(
+    server: RawServer, make_spider: MakeSpider
+) -> None:
+    """Who uses the connection next would wait in vain: no edge tells of the end again."""
+    spider = make_spider(timeout_first_byte_ms=10_000)
+    for number, path in enumerate(("last-words", "last-words", "a")):
+        spider.start(visit(number, f"http://a.example:{server.port}/{path}"))
+        # Both are there when we look; were they not, nothing would be proved, nor refuted.
+        time.sleep(0.1)
+        fetches = spider.poll(5.0)
+        while not fetches:
+            fetches = spider.poll(5.0)
+        assert [fetch.outcome for fetch in fetches] == [Outcome.OK]
+
+
+@pytest.mark.parametrize("path", ["a", "chunked", "tabbed", "interim"])
+def test_the_head_is_byte_for_byte_what_the_server_sent(
+    server: RawServer, make_spider: MakeSpider, path: str
+) -> None:
+    """Whether it was read before libcurl saw it, or as libcurl hands over the lines."""
+    spider = make_spider()
+    for _ in range(2):
+        fetch = fetch_one(spider, f"http://a.example:{server.port}/{path}")
+        sent = server.behaviours[path]
+        assert isinstance(sent, bytes)
+        assert fetch.head.endswith(b"\r\n\r\n")
+        assert fetch.head in sent
+        assert (fetch.outcome, fetch.status) == (Outcome.OK, 200)
+        again = fetch_one(spider, f"http://a.example:{server.port}/b")
+        assert (again.head + again.raw, again.header("content-length")) == (
+            server.behaviours["b"],
+            "6",
+        )
 
 
 def test_a_kept_connection_closed_on_use_is_replaced_once(

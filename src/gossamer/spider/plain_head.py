@@ -52,6 +52,10 @@ class PlainHeads:
         head = Head(data[: end + 4], status, version, headers, complete=True)
         return head if not notable or _is_read(head, notable) else None
 
+    def remembered(self) -> int:
+        """Return how many lines and names are remembered."""
+        return len(self._statuses) + len(self._fields) + len(self._fields.names)
+
 
 def _is_read(head: Head, notable: dict[str, list[str]]) -> bool:
     """Read what matters for the transfer, unless there is anything odd about it."""
@@ -93,14 +97,14 @@ class _Fields(dict[bytes, tuple[str, str]]):
     def __init__(self) -> None:
         super().__init__()
         self.notable: dict[str, list[str]] = {}
-        self._names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
 
     def __missing__(self, line: bytes) -> tuple[str, str]:
         text = line.decode("latin-1")
         written, colon, value = text.partition(":")
         if not colon or not text.isprintable():
             raise _OddError
-        name = self._names.get(written) or self._learn(written)
+        name = self.names.get(written) or self._learn(written)
         field = name, value.strip(" ")
         if name in NOTABLE:
             self.notable.setdefault(name, []).append(field[1])
@@ -115,7 +119,7 @@ class _Fields(dict[bytes, tuple[str, str]]):
             raise _OddError
         name = written.lower()
         if len(written) <= _MAX_KNOWN_BYTES:
-            if len(self._names) >= _MAX_KNOWN:
-                self._names.clear()
-            self._names[written] = name
+            if len(self.names) >= _MAX_KNOWN:
+                self.names.clear()
+            self.names[written] = name
         return name

@@ -202,8 +202,10 @@ class Transfer:
         if not code and head.is_usual and reception.is_untroubled():
             return self._fetch(head, reception.raw(), Outcome.OK)
         if code and not self._has_lines:
-            reception.know_part(self.handle.getinfo(pycurl.HEADER_SIZE))
-            head = reception.head()
+            read = self.handle.getinfo(pycurl.HEADER_SIZE)
+            if read < len(head.raw):
+                reception.know_part(read)
+                head = reception.head()
         return self._finish_unusual(code, message, head)
 
     def _finish_unusual(self, code: int, message: str, head: Head) -> Fetch:
