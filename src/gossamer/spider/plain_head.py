@@ -43,13 +43,18 @@ class PlainHeads:
         if not 0 < len(lines) < self._max_lines:
             return None
         fields = self._fields
-        notable = fields.notable = {}
+        notable = fields.notable
+        notable.clear()
         try:
             version, status = self._statuses[first]
             headers = tuple(map(fields.__getitem__, lines))
         except _OddError:
             return None
         head = Head(data[: end + 4], status, version, headers, complete=True)
+        if len(notable) == 1 and (length := _length(*notable[0])) is not None:
+            head.content_length = length
+            head.is_usual = status == 200
+            return head
         return head if not notable or _is_read(head, notable) else None
 
     def remembered(self) -> int:
@@ -57,20 +62,24 @@ class PlainHeads:
         return len(self._statuses) + len(self._fields) + len(self._fields.names)
 
 
-def _is_read(head: Head, notable: dict[str, list[str]]) -> bool:
+def _length(name: str, value: str) -> int | None:
+    """Return the length that a field tells; None if it is another field, or told oddly."""
+    if name != "content-length" or len(value) > _MAX_DIGITS or not value.isdecimal():
+        return None
+    return int(value)
+
+
+def _is_read(head: Head, fields: list[tuple[str, str]]) -> bool:
     """Read what matters for the transfer, unless there is anything odd about it."""
-    lengths = notable.get("content-length")
-    if lengths is not None:
-        if len(lengths) > 1 or len(lengths[0]) > _MAX_DIGITS or not lengths[0].isdecimal():
+    notable: dict[str, list[str]] = {}
+    for name, value in fields:
+        notable.setdefault(name, []).append(value)
+    for name, values in notable.items():
+        most = MAX_COOKIES if name == "set-cookie" else 1
+        if len(values) > most or name == "transfer-encoding":
             return False
-        if len(notable) == 1:
-            head.content_length = int(lengths[0])
-            head.is_usual = head.status == 200
-            return True
-    if "transfer-encoding" in notable or len(notable.get("location", ())) > 1:
-        return False
-    if len(notable.get("set-cookie", ())) > MAX_COOKIES:
-        return False
+        if name == "content-length" and _length(name, values[0]) is None:
+            return False
     read_notable(head, notable, [])
     return True
 
@@ -96,7 +105,7 @@ class _Fields(dict[bytes, tuple[str, str]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.notable: dict[str, list[str]] = {}
+        self.notable: list[tuple[str, str]] = []
         self.names: dict[str, str] = {}
 
     def __missing__(self, line: bytes) -> tuple[str, str]:
@@ -107,7 +116,7 @@ class _Fields(dict[bytes, tuple[str, str]]):
         name = self.names.get(written) or self._learn(written)
         field = name, value.strip(" ")
         if name in NOTABLE:
-            self.notable.setdefault(name, []).append(field[1])
+            self.notable.append(field)
         elif len(line) <= _MAX_KNOWN_BYTES:
             if len(self) >= _MAX_KNOWN:
                 self.clear()

@@ -103,15 +103,19 @@ class RequestForm:
 
         `headers` are those of the visit; what is secret among them is left out.
         """
-        end = self._make_end(self.lines + more) if more else self._end
-        if headers:
-            shown = tuple(each for each in headers if each[0].lower() not in _SECRET)
-            end = self._make_end(self._lines_in(shown, self._shown) + more)
+        end = self._end_with(more, headers) if more or headers else self._end
         slash = url.index("/", 8)
         host = url[url.index("/") + 2 : slash]
         spoken = "2" if version == "2" else "1.1"
         head = f"{method} {url[slash:]} HTTP/{spoken}\r\nHost: {host}\r\n{end}"
         return head.encode("latin-1")
+
+    def _end_with(self, more: list[str], headers: tuple[tuple[str, str], ...]) -> str:
+        lines = self.lines
+        if headers:
+            shown = tuple(each for each in headers if each[0].lower() not in _SECRET)
+            lines = self._lines_in(shown, self._shown)
+        return self._make_end(lines + more)
 
     def _make_end(self, lines: list[str]) -> str:
         agent = [f"User-Agent: {self._user_agent}"]
