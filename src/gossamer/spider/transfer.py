@@ -397,6 +397,9 @@ class Transfer:
             pycurl.HTTP09_ALLOWED: 0,
             pycurl.PATH_AS_IS: 1,
             pycurl.NOSIGNAL: 1,
+            # After each transfer libcurl looks through all the addresses that it has connected to
+            # in this time. Only the name of a proxy gains by being remembered.
+            pycurl.DNS_CACHE_TIMEOUT: 60 if settings.proxy else 1,
             pycurl.BUFFERSIZE: _BUFFER_BYTES,
             # A backstop only: the deadlines are our own.
             pycurl.CONNECTTIMEOUT_MS: 2 * max(settings.timeout_connect_ms, 10_000),
