@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,6 +30,11 @@ def shipped_migrations() -> list[Migration]:
     return sorted(steps, key=lambda step: step.version)
 
 
+def shipped_schema() -> str:
+    """Return what all of them make together of an empty database."""
+    return (Path(__file__).with_name("schema") / "whole.sql").read_text("utf-8")
+
+
 def schema_version(connection: sqlite3.Connection, path: str) -> int:
     """Return the version of the schema, 0 for an empty database."""
     names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
@@ -53,9 +58,16 @@ def refuse_newer(version: int, steps: Sequence[Migration], path: str) -> None:
 
 
 def migrate(
-    connection: sqlite3.Connection, path: str, steps: Sequence[Migration], now: float
+    connection: sqlite3.Connection,
+    path: str,
+    steps: Sequence[Migration],
+    now: float,
+    whole: Callable[[], str] | None = None,
 ) -> None:
-    """Apply the steps that are missing, all or none; an older catalog is copied aside first."""
+    """Apply the steps that are missing, all or none; an older catalog is copied aside first.
+
+    `whole` gives what all steps make of an empty database, sooner than one by one.
+    """
     version = schema_version(connection, path)
     refuse_newer(version, steps, path)
     if version == steps[-1].version:
@@ -63,7 +75,7 @@ def migrate(
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Asked again, because another process may have been faster.
-        _apply(connection, path, steps, now)
+        _apply(connection, path, steps, now, whole)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -72,7 +84,11 @@ def migrate(
 
 
 def _apply(
-    connection: sqlite3.Connection, path: str, steps: Sequence[Migration], now: float
+    connection: sqlite3.Connection,
+    path: str,
+    steps: Sequence[Migration],
+    now: float,
+    whole: Callable[[], str] | None,
 ) -> None:
     version = schema_version(connection, path)
     missing = [step for step in steps if step.version > version]
@@ -82,12 +98,14 @@ def _apply(
         "CREATE TABLE IF NOT EXISTS schema_version "
         "(version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at REAL NOT NULL) STRICT"
     )
-    for step in missing:
-        for statement in _statements(step.text):
+    texts = [step.text for step in missing] if version or whole is None else [whole()]
+    for text in texts:
+        for statement in _statements(text):
             connection.execute(statement)
-        connection.execute(
-            "INSERT INTO schema_version VALUES (?, ?, ?)", (step.version, step.name, now)
-        )
+    connection.executemany(
+        "INSERT INTO schema_version VALUES (?, ?, ?)",
+        [(step.version, step.name, now) for step in missing],
+    )
 
 
 def _back_up(path: str, target: Path) -> None:

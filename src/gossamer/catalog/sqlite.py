@@ -32,6 +32,7 @@ from gossamer.catalog.migrate import (
     refuse_newer,
     schema_version,
     shipped_migrations,
+    shipped_schema,
 )
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.sqlite_reader import SqliteReader
@@ -80,6 +81,7 @@ class SqliteCatalog(SqliteReader):
         """
         path = os.fspath(path)
         steps = shipped_migrations() if migrations is None else migrations
+        whole = shipped_schema if migrations is None else None
         if read_only:
             database = open_for_reading(path, settings.cache_bytes)
         else:
@@ -89,7 +91,7 @@ class SqliteCatalog(SqliteReader):
                 if read_only:
                     _refuse_other_schema(database.connection, path, steps)
                 else:
-                    migrate(database.connection, path, steps, time.time())
+                    migrate(database.connection, path, steps, time.time(), whole)
                 return cls(database, settings, shared=shared)
         except BaseException:
             database.close()
