@@ -16,6 +16,7 @@ from gossamer.catalog.catalog import Committed, Gate, HostClock, RobotsRecord, T
 from gossamer.catalog.digest import packed_digest
 from gossamer.catalog.discover import discover
 from gossamer.catalog.leases import json_list
+from gossamer.catalog.many import insert_many
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.recrawl import next_interval
@@ -26,6 +27,14 @@ from gossamer.errors import CatalogError
 from gossamer.messages import Findings, Found, Kind
 from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, State
 
+# Plain numbers: to look a member up and to compare with it costs several times as much.
+_PENDING: Final = int(State.PENDING)
+_LEASED: Final = int(State.LEASED)
+_DONE: Final = int(State.DONE)
+_FAILED: Final = int(State.FAILED)
+_OK: Final = int(Outcome.OK)
+_NOT_MODIFIED: Final = int(Outcome.NOT_MODIFIED)
+_PAGE: Final = int(Kind.PAGE)
 _PAGES: Final = frozenset(int(outcome) for outcome in PAGE_OUTCOMES)
 # Waiting for robots.txt or for disk space says nothing about the URL: no try is counted.
 _NO_TRY: Final = frozenset(int(outcome) for outcome, rule in RULES.items() if rule.tries == FOREVER)
@@ -85,6 +94,7 @@ class Commit:
         self._memory = memory
         self._settings = settings
         self._now = now
+        self._first_interval = next_interval(None, changed=False, settings=settings)
         self._tally = Tally()
         self._fetches: list[tuple[object, ...]] = []
         self._judged: list[tuple[object, ...]] = []
@@ -103,7 +113,7 @@ class Commit:
         live = []
         for verdict in verdicts:
             known = facts.pop(verdict.findings.doc_id, None)
-            if known is None or known.state != State.LEASED:
+            if known is None or known.state != _LEASED:
                 stale.append(verdict.findings.doc_id)
             else:
                 live.append((verdict, known))
@@ -130,7 +140,7 @@ class Commit:
         ]
         if not claims:
             return {}
-        claimed = self._connection.executemany(QUERIES["insert_content"], claims).rowcount
+        claimed = insert_many(self._connection, QUERIES["insert_content"], claims)
         if claimed == len(claims):
             return {}
         query = QUERIES["content_owner"]
@@ -141,42 +151,43 @@ class Commit:
         }
 
     def _judge(self, verdict: Verdict, known: Facts, originals: dict[bytes, int]) -> None:
-        findings, state = verdict.findings, verdict.state
-        if state == State.LEASED:
+        findings, state = verdict.findings, int(verdict.state)
+        if state == _LEASED:
             raise CatalogError(
                 f"cannot commit document {known.doc_id}: a verdict cannot be a lease"
             )
         before = None if known.last_page is None else self._page_facts(known.last_page)
         # What waits outside (robots.txt, DNS, policy) was no fetch and leaves no history.
         fetch_id = self._keep_fetch(findings, known, before) if findings.fetched_at > 0 else None
-        has_page = findings.is_page and state == State.DONE
+        has_page = state == _DONE and findings.is_page
         last_page = fetch_id if has_page and fetch_id is not None else known.last_page
-        if last_page is not None and known.last_page is None and known.kind == Kind.PAGE:
+        if last_page is not None and known.last_page is None and known.kind == _PAGE:
             self._tally.pages += 1
-        duplicate_of = self._duplicate_of(verdict, known, originals)
+        duplicate_of = self._duplicate_of(findings, state, known, originals)
         visits, changes, interval, next_fetch_at = self._plan(verdict, known, before)
-        due_at = verdict.due_at if state == State.PENDING else 0.0
+        due_at = verdict.due_at if state == _PENDING else 0.0
         tries = known.tries
         if findings.outcome not in _NO_TRY:
             tries = max(tries + 1, findings.tries)
         self._judged.append(
             (
-                int(state), findings.outcome, due_at, tries, visits, changes, interval,
+                state, findings.outcome, due_at, tries, visits, changes, interval,
                 next_fetch_at, known.last_fetch if fetch_id is None else fetch_id, last_page,
                 duplicate_of,
                 (findings.detail or None) if fetch_id is None else None, known.doc_id,
             )
         )  # fmt: skip
-        self._tally.move(known.host_id, State.LEASED, state, due_at)
+        self._tally.move(known.host_id, _LEASED, state, due_at)
         self._tally.judge(known.outcome, findings.outcome)
         if findings.targets and self._settings.keep_links:
             self._links.append((known.doc_id, findings.targets))
-        is_copy = duplicate_of is not None and not self._settings.follow_duplicates
-        for item in findings.found:
-            self._found.append((_kept_out(item) if is_copy else item, known.doc_id))
+        if findings.found:
+            is_copy = duplicate_of is not None and not self._settings.follow_duplicates
+            found = map(_kept_out, findings.found) if is_copy else findings.found
+            self._found += [(item, known.doc_id) for item in found]
         if findings.records:
             self._records += [(known.doc_id, record) for record in findings.records]
-        if known.last_page is not None and findings.outcome != Outcome.NOT_MODIFIED:
+        if known.last_page is not None and findings.outcome != _NOT_MODIFIED:
             self._understood_again.append((known.doc_id,))
 
     def _tell(self, gate: Gate, known: Facts, findings: Findings) -> None:
@@ -201,7 +212,7 @@ class Commit:
             simhash -= _WORD
         content_type, title = findings.content_type, findings.title
         etag, last_modified = findings.etag, findings.last_modified
-        if findings.outcome == Outcome.NOT_MODIFIED and before is not None:
+        if before is not None and findings.outcome == _NOT_MODIFIED:
             # The server vouches that the document is the one we have.
             checksum, simhash = before.checksum, before.simhash
             content_type, title = before.content_type, before.title
@@ -221,13 +232,13 @@ class Commit:
         return self._memory.file_id(self._connection, name)
 
     def _duplicate_of(
-        self, verdict: Verdict, known: Facts, originals: dict[bytes, int]
+        self, findings: Findings, state: int, known: Facts, originals: dict[bytes, int]
     ) -> int | None:
-        findings = verdict.findings
-        if verdict.state == State.PENDING or findings.outcome == Outcome.NOT_MODIFIED:
+        if state == _PENDING or findings.outcome == _NOT_MODIFIED:
             return known.duplicate_of
         owner = None
-        if findings.checksum is not None and _has_content(findings):
+        # In most batches each body is the first of its kind, and nothing has to be asked.
+        if originals and findings.checksum is not None and _has_content(findings):
             owner = originals.get(findings.checksum)
         duplicate_of = None if owner == known.doc_id else owner
         self._tally.duplicates += (duplicate_of is not None) - (known.duplicate_of is not None)
@@ -237,20 +248,24 @@ class Commit:
         self, verdict: Verdict, known: Facts, before: PageFacts | None
     ) -> tuple[int, int, float | None, float | None]:
         """Return visits, changes, interval and time of the next fetch."""
-        if verdict.state not in (State.DONE, State.FAILED):
+        if verdict.state not in (_DONE, _FAILED):
             return known.visits, known.changes, known.recrawl_seconds, None
         changed = known.visits > 0 and _is_changed(verdict.findings, known, before)
-        interval = next_interval(known.recrawl_seconds, changed=changed, settings=self._settings)
+        interval = self._first_interval
+        if known.recrawl_seconds is not None:
+            interval = next_interval(
+                known.recrawl_seconds, changed=changed, settings=self._settings
+            )
         next_fetch_at = verdict.due_at if verdict.due_at > 0 else self._now + interval
         return known.visits + 1, known.changes + changed, interval, next_fetch_at
 
     def _write(self) -> None:
         write = self._connection.executemany
-        write(QUERIES["insert_fetch"], self._fetches)
+        insert_many(self._connection, QUERIES["insert_fetch"], self._fetches)
         write(QUERIES["judge_url"], self._judged)
-        write(QUERIES["put_links"], self._links)
+        insert_many(self._connection, QUERIES["put_links"], self._links)
         write(QUERIES["delete_records"], self._understood_again)
-        write(QUERIES["insert_record"], self._records)
+        insert_many(self._connection, QUERIES["insert_record"], self._records)
         write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
 
 
@@ -302,7 +317,7 @@ def put_robots(connection: sqlite3.Connection, records: Sequence[RobotsRecord]) 
 
 
 def _kept_out(found: Found) -> Found:
-    if found.state != State.PENDING:
+    if found.state != _PENDING:
         return found
     return replace(
         found, state=int(State.EXCLUDED), outcome=int(Outcome.POLICY_TRAP), detail=OF_A_COPY
@@ -313,7 +328,7 @@ def _has_content(findings: Findings) -> bool:
     return (
         findings.checksum is not None
         and findings.body_bytes > 0
-        and findings.outcome == Outcome.OK
+        and findings.outcome == _OK
         and 200 <= findings.status < 300
     )
 

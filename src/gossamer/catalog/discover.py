@@ -6,17 +6,15 @@ from typing import Final
 
 from gossamer.catalog.catalog import Gate
 from gossamer.catalog.leases import ON_PROBATION, json_list
+from gossamer.catalog.many import insert_many, select_many
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
 from gossamer.messages import Found
 from gossamer.outcomes import Outcome, State
 
-# A statement for each size, so that a handful of prepared ones serves lists of any length.
-_SIZES: Final = (1, 8, 64, 512)
-_KNOWN_URLS: Final = {
-    size: QUERIES["known_urls"].replace("?", ",".join("?" * size)) for size in _SIZES
-}
+_PENDING: Final = int(State.PENDING)
+_EXCLUDED: Final = int(State.EXCLUDED)
 
 Known = tuple[int, int, int, int | None, int, int, int]
 """doc_id, host_id, state, outcome, depth, tries, priority"""
@@ -41,38 +39,46 @@ def discover(
     """
     wanted: dict[bytes, tuple[Found, int | None]] = {}
     for finding in found:
-        earlier, _ = wanted.setdefault(finding[0].md5, finding)
-        if (earlier.state == State.EXCLUDED or earlier.probation) and (
-            finding[0].state == State.PENDING
-        ):
-            wanted[earlier.md5] = finding
+        item = finding[0]
+        earlier = wanted.get(item.md5)
+        if earlier is None or (item.state == _PENDING and _is_doubtful(earlier[0])):
+            wanted[item.md5] = finding
     if known is None:
         known = known_urls(connection, list(wanted))
     rows: list[tuple[object, ...]] = []
     doc_ids = []
+    host = None
+    host_id = 0
     for md5, (item, parent) in wanted.items():
         row = known.get(md5)
         if row is not None:
-            if item.state == State.PENDING:
+            if item.state == _PENDING:
                 named_priority = priority if named else None
                 _improve(connection, tally, (item, parent), row, named_priority, gate)
             continue
-        if gate is not None and item.state == State.PENDING:
+        if gate is not None and item.state == _PENDING:
             item = gate.admit(item)  # noqa: PLW2901 - the same URL, perhaps excluded
-        host_id = memory.host_id(connection, item.host)
+        if item.host != host:
+            host = item.host
+            host_id = memory.host_id(connection, host)
         doc_id = memory.new_doc_id()
         doc_ids.append(doc_id)
         rows.append(
             (
                 doc_id, md5, host_id, item.kind, item.state, item.outcome, item.depth,
                 ON_PROBATION if item.probation else priority, parent, now, item.url,
-                "\n".join(item.via) or None, item.detail or None,
+                "\n".join(item.via) if item.via else None, item.detail or None,
             )
         )  # fmt: skip
         tally.move(host_id, None, item.state)
-        tally.judge(None, item.outcome)
-    connection.executemany(QUERIES["insert_url"], rows)
+        if item.outcome is not None:
+            tally.judge(None, item.outcome)
+    insert_many(connection, QUERIES["insert_url"], rows)
     return doc_ids
+
+
+def _is_doubtful(found: Found) -> bool:
+    return found.state == _EXCLUDED or bool(found.probation)
 
 
 def readmit(connection: sqlite3.Connection, tally: Tally, doc_ids: Iterable[int]) -> int:
@@ -86,18 +92,8 @@ def readmit(connection: sqlite3.Connection, tally: Tally, doc_ids: Iterable[int]
 
 def known_urls(connection: sqlite3.Connection, md5s: Sequence[bytes]) -> dict[bytes, Known]:
     """Return what is known of URLs, by their md5."""
-    known: dict[bytes, Known] = {}
-    start = 0
-    while start < len(md5s):
-        left = len(md5s) - start
-        size = next((size for size in _SIZES if size >= left), _SIZES[-1])
-        chunk = list(md5s[start : start + size])
-        # The rest of the placeholders repeat one value: they find nothing new.
-        chunk += chunk[-1:] * (size - len(chunk))
-        for md5, *row in connection.execute(_KNOWN_URLS[size], chunk):
-            known[md5] = (row[0], row[1], row[2], row[3], row[4], row[5], row[6])
-        start += size
-    return known
+    query = QUERIES["known_urls"]
+    return {row[0]: row[1:] for row in select_many(connection, query, md5s)}
 
 
 def _improve(

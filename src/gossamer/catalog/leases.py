@@ -22,7 +22,7 @@ from gossamer.outcomes import State
 ON_PROBATION: Final = -1
 """The priority of URLs on probation: they wait until there is nothing else to do at their host."""
 _MOST_ON_PROBATION: Final = 8
-_Row = tuple[int, str, int, int, int, str | None, int | None, float, int]
+_Row = tuple[int, str, int, int, int, str | None, int | None]
 _KINDS: Final = tuple(Kind(number) for number in range(len(Kind)))
 
 
@@ -125,9 +125,9 @@ def _lease_host(
     throttle: Throttle | None,
 ) -> list[Due]:
     host_id, name = host
-    rows, limit = _lease_rows(connection, host_id, limit, now)
-    # RETURNING promises no order.
-    rows.sort(key=_breadth_first)
+    rows, limit = _next_rows(connection, host_id, limit, now)
+    # Not with RETURNING, which has no order and costs half as much again.
+    connection.execute(QUERIES["lease_urls"], (json_list([row[0] for row in rows]),))
     change = {"host_id": host_id, "leased": len(rows)}
     if len(rows) == limit:
         connection.execute(QUERIES["serve_host_again"], change | {"turn": memory.new_turn()})
@@ -138,7 +138,7 @@ def _lease_host(
         if len(rows) == limit:
             connection.execute(QUERIES["rest_host"], {"host_id": host_id, "until": until})
     batch = []
-    for doc_id, url, depth, kind, tries, via, last_page, _, _ in rows:
+    for doc_id, url, depth, kind, tries, via, last_page in rows:
         etag = last_modified = None
         if last_page is not None:
             etag, last_modified = connection.execute(QUERIES["validators"], (last_page,)).fetchone()
@@ -147,24 +147,20 @@ def _lease_host(
     return batch
 
 
-def _lease_rows(
+def _next_rows(
     connection: sqlite3.Connection, host_id: int, limit: int, now: float
 ) -> tuple[list[_Row], int]:
-    """Lease fresh URLs, then retries, then what is on probation; return how many there can be."""
+    """Return fresh URLs, then retries, else what is on probation; and how many there can be."""
     wanted = {"host_id": host_id, "now": now, "count": limit}
-    rows: list[_Row] = connection.execute(QUERIES["lease_urls"], wanted).fetchall()
+    rows: list[_Row] = connection.execute(QUERIES["fresh_urls"], wanted).fetchall()
     if len(rows) < limit:
         wanted["count"] = limit - len(rows)
-        rows += connection.execute(QUERIES["lease_retries"], wanted).fetchall()
+        rows += connection.execute(QUERIES["retries"], wanted).fetchall()
     if not rows:
         # Few at a time: what they bring may spare us the rest.
         limit = wanted["count"] = min(limit, _MOST_ON_PROBATION)
-        rows = connection.execute(QUERIES["lease_on_probation"], wanted).fetchall()
+        rows = connection.execute(QUERIES["urls_on_probation"], wanted).fetchall()
     return rows, limit
-
-
-def _breadth_first(row: _Row) -> tuple[float, int, int]:
-    return row[7], -row[8], row[0]
 
 
 def release(

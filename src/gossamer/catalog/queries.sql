@@ -9,38 +9,30 @@ WHERE next_due_at IS NOT NULL AND next_due_at <= :now;
 -- Hosts with work that is due, the longest unserved first.
 SELECT host_id, name FROM host WHERE turn IS NOT NULL ORDER BY turn, host_id;
 
+-- name: fresh_urls
+-- The next URLs of a host that were never tried, breadth first; none on probation.
+SELECT doc_id, url, depth, kind, tries, via, last_page FROM url
+WHERE state = 0 AND host_id = :host_id AND due_at = 0 AND priority >= 0
+ORDER BY priority DESC, doc_id
+LIMIT :count;
+
+-- name: retries
+-- The next retries of a host.
+SELECT doc_id, url, depth, kind, tries, via, last_page FROM url
+WHERE state = 0 AND host_id = :host_id AND due_at > 0 AND due_at <= :now AND priority >= 0
+ORDER BY due_at, priority DESC, doc_id
+LIMIT :count;
+
+-- name: urls_on_probation
+-- The next URLs of a host that are on probation.
+SELECT doc_id, url, depth, kind, tries, via, last_page FROM url
+WHERE state = 0 AND host_id = :host_id AND due_at <= :now AND priority < 0
+ORDER BY due_at, priority DESC, doc_id
+LIMIT :count;
+
 -- name: lease_urls
--- Lease the next URLs of a host that were never tried, breadth first; none on probation.
-UPDATE url SET state = 1
-WHERE doc_id IN (
-    SELECT doc_id FROM url
-    WHERE state = 0 AND host_id = :host_id AND due_at = 0 AND priority >= 0
-    ORDER BY priority DESC, doc_id
-    LIMIT :count
-)
-RETURNING doc_id, url, depth, kind, tries, via, last_page, due_at, priority;
-
--- name: lease_retries
--- Lease the next retries of a host.
-UPDATE url SET state = 1
-WHERE doc_id IN (
-    SELECT doc_id FROM url
-    WHERE state = 0 AND host_id = :host_id AND due_at > 0 AND due_at <= :now AND priority >= 0
-    ORDER BY due_at, priority DESC, doc_id
-    LIMIT :count
-)
-RETURNING doc_id, url, depth, kind, tries, via, last_page, due_at, priority;
-
--- name: lease_on_probation
--- Lease the next URLs of a host that are on probation.
-UPDATE url SET state = 1
-WHERE doc_id IN (
-    SELECT doc_id FROM url
-    WHERE state = 0 AND host_id = :host_id AND due_at <= :now AND priority < 0
-    ORDER BY due_at, priority DESC, doc_id
-    LIMIT :count
-)
-RETURNING doc_id, url, depth, kind, tries, via, last_page, due_at, priority;
+-- Some URLs go out.
+UPDATE url SET state = 1 WHERE doc_id IN (SELECT value FROM json_each(?));
 
 -- name: serve_host_again
 -- A host that may have more to give goes to the end of the line.

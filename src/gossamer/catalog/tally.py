@@ -7,6 +7,7 @@ from gossamer.catalog.queries import QUERIES
 from gossamer.outcomes import State
 
 STATES: Final = len(State)
+_PENDING: Final = int(State.PENDING)
 
 
 class HostTally:
@@ -32,20 +33,15 @@ class Tally:
         self.pages = 0
         self.duplicates = 0
 
-    def host(self, host_id: int) -> HostTally:
-        """Return the tally of a host."""
-        tally = self._hosts.get(host_id)
-        if tally is None:
-            tally = self._hosts[host_id] = HostTally()
-        return tally
-
     def move(self, host_id: int, before: int | None, after: int, due_at: float = 0.0) -> None:
         """Count a URL that enters a state, out of another one unless it is new."""
-        host = self.host(host_id)
+        host = self._hosts.get(host_id)
+        if host is None:
+            host = self._hosts[host_id] = HostTally()
         if before is not None:
             host.moves[before] -= 1
         host.moves[after] += 1
-        if after == State.PENDING:
+        if after == _PENDING:
             if due_at <= 0.0:
                 host.fresh = True
             elif host.wake is None or due_at < host.wake:

@@ -43,7 +43,12 @@ class Admission:
 
     def admit(self, found: Found) -> Found:
         """Return the URL, excluded if it is part of what is in quarantine."""
-        reason = self._refusal(found)
+        reason = self._probation.refusal(found.probation) if found.probation else None
+        reason = (
+            reason
+            or self._watch.admit(found.host, found.url, found.depth)
+            or self._domains.admit(found.host)
+        )
         if reason is None:
             return found
         return replace(
@@ -73,10 +78,3 @@ class Admission:
         self._census.end()
         self._watch.end()
         self._domains.end()
-
-    def _refusal(self, found: Found) -> str | None:
-        if found.probation and (reason := self._probation.refusal(found.probation)) is not None:
-            return reason
-        return self._watch.admit(found.host, found.url, found.depth) or self._domains.admit(
-            found.host
-        )

@@ -55,13 +55,13 @@ class Recall:
         """Return what is stored about the hosts of a batch that have not come up before."""
         recalled = Recalled([], [])
         wanted = _wanted_delays(batch)
-        for due in batch:
-            if self._is_new(due.host):
-                clock = catalog.host_clock(due.host)
+        for host in dict.fromkeys([due.host for due in batch]):
+            if self._is_new(host):
+                clock = catalog.host_clock(host)
                 if clock is not None:
-                    delay = max(clock.delay_seconds, wanted.get(due.host, 0.0))
+                    delay = max(clock.delay_seconds, wanted.get(host, 0.0))
                     recalled.clocks.append(replace(clock, delay_seconds=delay))
-            authority = authority_of(due.url)
+        for authority in dict.fromkeys([authority_of(due.url) for due in batch]):
             if self._is_new(authority):
                 record = catalog.robots(authority)
                 if record is not None:

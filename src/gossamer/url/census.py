@@ -73,17 +73,22 @@ class Census:
         return entry
 
     def met(self, host: str, pattern: str, worth: int = WORTH_KEEPING) -> Entry | None:
-        """Count one more; return the entry, or None while there are fewer than `worth`."""
+        """Count one more, unless the pattern is in quarantine.
+
+        Return the entry, or None while there are fewer than `worth`.
+        """
         key = host + pattern
-        entry = self.find(host, pattern)
-        self._note(key, entry)
+        entry = self._entries.get(key)
         if entry is None:
             count = self._young_count(key)
             if count < worth:
                 return None
-            entry = self._enter(key, Entry(host, pattern, count))
-        else:
-            entry.count += 1
+            return self._mark(key, self._enter(key, Entry(host, pattern, count)))
+        self._entries.move_to_end(key)
+        if entry.reason:
+            return entry
+        self._note(key, entry)
+        entry.count += 1
         return self._mark(key, entry)
 
     def put(self, host: str, pattern: str, count: int, reason: str = "") -> None:
@@ -125,7 +130,10 @@ class Census:
         return entry
 
     def _young_count(self, key: str) -> int:
-        count = (self._young.get(key) or self._old.get(key, 0)) + 1
+        count = self._young.get(key) or self._old.get(key, 0)
+        if self._before is not None:
+            self._before.setdefault(key, (None, count, ""))
+        count += 1
         self._young[key] = count
         if len(self._young) > 2 * self._max_entries:
             self._old, self._young = self._young, {}

@@ -44,10 +44,9 @@ class DomainWatch:
         if domain == host or self._is_open(host) or not self._exempt.isdisjoint((host, domain)):
             self._remember(host)
             return None
-        entry = self._census.find(domain, _pattern(domain))
+        entry = self._census.met(domain, _pattern(domain), min(WORTH_KEEPING, self._limit))
         if entry is not None and entry.reason:
             return entry.reason
-        entry = self._census.met(domain, _pattern(domain), min(WORTH_KEEPING, self._limit))
         if entry is None or entry.count <= self._limit:
             self._remember(host)
             return None

@@ -7,7 +7,9 @@ which nothing is folded has no shape: it is the only one of its kind.
 import re
 from enum import StrEnum
 from hashlib import md5
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 
 class Growth(StrEnum):
@@ -19,7 +21,7 @@ class Growth(StrEnum):
     QUERIES = "query combinations"
 
 
-class Shape(NamedTuple):
+class Shape(Struct, frozen=True, gc=False):
     """How a URL looks, and the parameters that vary in it (for QUERIES only)."""
 
     growth: Growth
@@ -39,8 +41,10 @@ _HEX: Final = r"(?<![0-9A-Za-z])(?=[a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{
 # Escapes are passed over, so that two titles in Japanese do not become one shape.
 _FOLDED: Final = re.compile(rf"%[0-9A-F]{{2}}|({_DATE})|({_UUID}|{_HEX})|([0-9]+)")
 # What only numbers are in is folded at a third of the cost: no date, no id, no escape can be there.
-_MORE_THAN_NUMBERS: Final = re.compile(r"%|[12][0-9]{3}|[0-9a-fA-F]{8}")
-_NUMBER: Final = re.compile(r"[0-9]+")
+# (One search for each, and a class in front, are what the matcher is quick with.)
+_YEAR: Final = re.compile(r"[12][0-9]{3}")
+_LONG_HEX: Final = re.compile(r"[0-9a-fA-F]{8}")
+_NUMBER: Final = re.compile(r"[0-9][0-9]*")
 _WORDS: Final = (None, "{date}", None, "{id}", "{n}")
 _SESSION_NAMES: Final = (
     "jsessionid|phpsessid|sid|sessid|sessionid|session_id|session|aspsessionid[a-z]*|oscsid|zenid"
@@ -93,7 +97,7 @@ def _of_parameters(path: str, parameters: list[str]) -> Shape:
 
 def fold(text: str) -> str:
     """Return the text with numbers as {n}, dates as {date} and hexadecimal ids as {id}."""
-    if _MORE_THAN_NUMBERS.search(text):
+    if "%" in text or _YEAR.search(text) or _LONG_HEX.search(text):
         return _FOLDED.sub(_word, text)
     return _NUMBER.sub("{n}", text)
 

@@ -97,6 +97,9 @@ class TrapWatch:
             Growth.SESSIONS: settings.max_session_variants,
             Growth.QUERIES: settings.max_pattern_urls,
         }
+        self._worth = {
+            growth: min(WORTH_KEEPING, budget) for growth, budget in self._budgets.items()
+        }
         self._max_query_variants = settings.max_query_variants
         self._max_depth = settings.max_pattern_depth
         self._exempt = frozenset(settings.trap_exempt)
@@ -123,13 +126,10 @@ class TrapWatch:
         pattern = bounded(shape.pattern)
         if depth > self._max_depth:
             return f"endless chain: {pattern} more than {self._max_depth} links away"
-        entry = self._census.find(host, pattern)
-        if entry is not None and entry.reason:
-            return entry.reason
         # Combinations of parameters are looked at from the first URL on.
-        worth = 1 if shape.parameters else min(WORTH_KEEPING, self._budgets[shape.growth])
+        worth = 1 if shape.parameters else self._worth[shape.growth]
         entry = self._census.met(host, pattern, worth)
-        return None if entry is None else self._judge(entry, shape)
+        return None if entry is None else entry.reason or self._judge(entry, shape)
 
     def _judge(self, entry: Entry, shape: Shape) -> str | None:
         reason = ""
