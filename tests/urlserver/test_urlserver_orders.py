@@ -1,9 +1,11 @@
 """Orders, DONE, WORKING, time-outs and dead spiders (S1.10, S1.29 to S1.38, A6, A10)."""
 
 import pytest
+from msgspec.structs import replace
 from urlserver_setup import due, dues, finish, make, offer, prepare
 
 from gossamer.messages import Done
+from gossamer.outcomes import Outcome
 
 
 @pytest.mark.req("S1.34")
@@ -38,6 +40,38 @@ def test_a_second_done_for_the_same_order_is_ignored():
     assert finish(server, visit, 2.0) is not None
     assert finish(server, visit, 2.0) is None
     assert server.done(Done(10**17, 1), 2.0) is None
+
+
+def outcomes_of(turn: int) -> list[Outcome]:
+    """Return how the orders of a turn end: mostly well, now and then in trouble."""
+    trouble = (Outcome.NET_TIMEOUT_CONNECT, Outcome.HTTP_429, Outcome.HTTP_4XX)
+    return [trouble[turn % 3] if (turn + each) % 11 == 0 else Outcome.OK for each in range(40)]
+
+
+@pytest.mark.parametrize("queue_count", [2, 20])
+def test_dones_that_come_together_mean_what_they_mean_one_by_one(queue_count):
+    one_by_one, together = (
+        make(host_concurrent=3, address_concurrent=5, queue_count=queue_count, queue_len=5)
+        for _ in range(2)
+    )
+    hosts = [f"h{number}.test" for number in range(8)]
+    batch = [each for host in hosts for each in dues(host, 6)]
+    for server in (one_by_one, together):
+        offer(server, batch, 0.0, lambda host: f"10.0.0.{int(host[1]) % 3}")
+    now = 0.0
+    for turn in range(40):
+        now += 5.0
+        mine, others = one_by_one.orders(now, 12), together.orders(now, 12)
+        assert sorted(v.doc_id for v in mine) == sorted(v.doc_id for v in others)
+        ends = dict(zip(sorted(v.doc_id for v in mine), outcomes_of(turn), strict=False))
+        for visit in mine:
+            finish(one_by_one, visit, now + 1.0, ends[visit.doc_id])
+        dones = [Done(v.trans_id, int(ends[v.doc_id]), 0, now + 1.0) for v in others]
+        together.all_done([*dones, Done(10**17, int(Outcome.OK))], now + 1.0)
+        assert together.stats() == replace(one_by_one.stats(), stale=turn + 1)
+        for server in (one_by_one, together):
+            prepare(server, now + 1.0)
+    assert sum(1 for _ in one_by_one.returned(now)) == sum(1 for _ in together.returned(now))
 
 
 @pytest.mark.req("S1.10")

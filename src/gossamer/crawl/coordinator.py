@@ -33,7 +33,7 @@ from gossamer.crawl.progress import Progress, Rate, memory_of, progress_of
 from gossamer.crawl.recall import stored_clocks
 from gossamer.crawl.stops import Stop
 from gossamer.crawl.supply import Supply
-from gossamer.messages import Done, Found, Kind, Visit
+from gossamer.messages import Found, Kind, Visit
 from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
 from gossamer.url.parts import host_of, md5_of, port_of
@@ -65,6 +65,7 @@ class Coordinator:
         for so long. `look_seconds`: the longest pause between two looks for what is due.
         """
         self._settings = parts.settings
+        self._concurrency = parts.settings.crawl.concurrency
         self._clock = parts.clock
         self._spider = parts.spider
         self._names = parts.names
@@ -182,20 +183,22 @@ class Coordinator:
         if not visits:
             return
         load = {worker: self._ledger.load(worker) for worker in workers}
-        per_worker: dict[int, list[Visit]] = {}
+        per_worker: dict[int, list[Visit]] = {worker: [] for worker in workers}
         for visit in visits:
             worker = self._choose(workers, load, visit)
             load[worker] += 1
             due = self._urlserver.due_of(visit.trans_id)
-            self._ledger.ordered(visit.trans_id, due, worker, visit.address)
-            batch = per_worker.setdefault(worker, [])
+            address = "" if self._deliveries is None else visit.address
+            self._ledger.ordered(visit.trans_id, due, worker, address)
+            batch = per_worker[worker]
             batch.append(visit)
             if len(batch) == room[worker]:
                 del load[worker]
         if self._deliveries is not None:
             self._deliveries.ordered(visits, now)
         for worker, batch in per_worker.items():
-            self._crew.dispatch(worker, batch)
+            if batch:
+                self._crew.dispatch(worker, batch)
 
     def _choose(self, workers: Sequence[int], load: dict[int, int], visit: Visit) -> int:
         """Keep a host with one worker, whose connections to it are open, unless it is too busy."""
@@ -207,7 +210,7 @@ class Coordinator:
         home = workers[hash(visit.address) % len(workers)]
         if home in load:
             idlest = min(load.values())
-            if load[home] < idlest + self._settings.crawl.concurrency // (2 * len(workers)):
+            if load[home] < idlest + self._concurrency // (2 * len(workers)):
                 return home
         return min(load, key=load.__getitem__)
 
@@ -216,7 +219,7 @@ class Coordinator:
     def _hear(self, worker: int, tag: Tag, payload: Any, now: float) -> None:
         del worker
         if tag is Tag.REPORT:
-            self._done(payload.done, now)
+            self._urlserver.all_done(payload.done, now)
             self._keeper.take(payload.findings, now)
         elif tag is Tag.STARTED:
             for trans_id, sent_at in payload:
@@ -227,14 +230,10 @@ class Coordinator:
         elif tag is Tag.DELIVERED and self._deliveries is not None:
             self._deliveries.done(payload, now)
         elif tag is Tag.VOID:
-            self._done(payload.done, now)
+            self._urlserver.all_done(payload.done, now)
             self._mishaps.void(payload)
         elif tag is Tag.CANCELLED:
             self._mishaps.give_back(self._ledger.by_document(payload))
-
-    def _done(self, batch: Sequence[Done], now: float) -> None:
-        for done in batch:
-            self._urlserver.done(done, now)
 
     def _commit_if_worth(self, now: float) -> None:
         self._keeper.hungry = not self._urlserver.queued

@@ -9,7 +9,7 @@ Where the findings reach the catalog by another way (the store server), a visit 
 until it is marked as delivered there; after that it is only awaited, as a page that may come.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -91,11 +91,12 @@ class Ledger:
         return next(iter(self._holders.get(address, ())), None)
 
     def ordered(self, trans_id: int, due: Due, worker: int, address: str = "") -> None:
-        """Note an order."""
+        """Note an order; with its address, if anybody will ask who has visits out to that."""
         self._out[trans_id] = Out(due, worker, address)
         self._load[worker] = self._load.get(worker, 0) + 1
-        holders = self._holders.setdefault(address, {})
-        holders[worker] = holders.get(worker, 0) + 1
+        if address:
+            holders = self._holders.setdefault(address, {})
+            holders[worker] = holders.get(worker, 0) + 1
 
     def reported(self, findings: Findings) -> bool:
         """Note findings; False when they belong to a visit that was given up meanwhile."""
@@ -107,14 +108,15 @@ class Ledger:
     def wait_for(self, findings: Findings) -> None:
         """Note findings that no visit stands behind, or not any more."""
         self.waiting += 1
-        self._waiting_pages += findings.is_page
+        if self._max_pages:
+            self._waiting_pages += findings.is_page
 
-    def committed(self, findings: Iterable[Findings], pages: int) -> None:
+    def committed(self, findings: Collection[Findings], pages: int) -> None:
         """Note that findings are in the catalog, which now counts this many pages."""
-        for finding in findings:
-            self.waiting -= 1
-            self._waiting_pages -= finding.is_page
-            self.held -= 1
+        self.waiting -= len(findings)
+        self.held -= len(findings)
+        if self._max_pages:
+            self._waiting_pages -= sum(finding.is_page for finding in findings)
         self.pages = pages
 
     def delivered(self, trans_id: int) -> None:
@@ -141,7 +143,8 @@ class Ledger:
         if out is None:
             return None
         self._load[out.worker] -= 1
-        self._let_go(out)
+        if out.address:
+            self._let_go(out)
         return out.due
 
     def of_worker(self, worker: int) -> dict[int, Due]:

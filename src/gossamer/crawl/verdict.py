@@ -9,6 +9,9 @@ from gossamer.outcomes import RULES, State, wait_before_try
 def verdict(findings: Findings, settings: UrlServerSettings, now: float) -> Verdict:
     """Return what the catalog is to remember of these findings; `now` is wall time."""
     outcome = findings.outcome
+    rule = RULES[outcome]
+    if findings.tries >= rule.tries:
+        return Verdict(findings, rule.final, 0.0)
     wait = wait_before_try(
         outcome,
         findings.tries,
@@ -17,7 +20,7 @@ def verdict(findings: Findings, settings: UrlServerSettings, now: float) -> Verd
         settings.max_tries,
     )
     if wait is None:
-        return Verdict(findings, RULES[outcome].final, 0.0)
+        return Verdict(findings, rule.final, 0.0)
     if findings.retry_after_seconds is not None:
         wait = max(wait, min(findings.retry_after_seconds, settings.max_back_off_seconds))
     return Verdict(findings, State.PENDING, now + wait)

@@ -6,6 +6,7 @@ them is the request that is made.
 """
 
 from collections.abc import Callable, MutableMapping
+from typing import Final
 
 from gossamer.messages import Due, Visit
 from gossamer.urlserver.authority import key_of
@@ -16,6 +17,8 @@ from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.pace import Pace
 from gossamer.urlserver.robots import RobotsState
 from gossamer.urlserver.slots import SlotTable
+
+_ALLOW_ALL: Final = RobotsState.ALLOW_ALL
 
 
 class Dispatch:
@@ -93,7 +96,7 @@ class Dispatch:
                     break
                 continue
             pending.popleft()
-            if rules.state is RobotsState.ALLOW_ALL or rules.allows(url[path:]):
+            if rules.state is _ALLOW_ALL or rules.allows(url[path:]):
                 found = due
                 break
             self._exits.forbid(due, rules, now)
@@ -110,9 +113,7 @@ class Dispatch:
         position = slot.free.pop()
         slot.used += 1
         trans_id = self._table.pack(slot.generation, slot.index, position)
-        order = Order(trans_id, host, address, now)
-        order.due = due
-        order.position = position
+        order = Order(trans_id, host, address, now, due, position)
         order.starts(self._address_gap)
         self._live[trans_id] = order
         if order.host_waits:

@@ -149,13 +149,21 @@ class Order:
         "trans_id",
     )
 
-    def __init__(self, trans_id: int, host: Host, address: Address, now: float) -> None:
+    def __init__(
+        self,
+        trans_id: int,
+        host: Host,
+        address: Address,
+        now: float,
+        due: "Due | None" = None,
+        position: int = 0,
+    ) -> None:
         self.trans_id = trans_id
         self.host = host
         self.address = address
-        self.due: Due | None = None
+        self.due = due
         self.authority: Authority | None = None
-        self.position = 0
+        self.position = position
         self.dispatched_at = now
         self.heard_at = now
         self.host_waits = False

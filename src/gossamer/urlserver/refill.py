@@ -28,12 +28,12 @@ class Refills:
         self._asked = 0
         self._came_short_at = float("-inf")
 
-    def note(self, host: Host) -> None:
-        """Count a URL of the new batch."""
-        self._urls_of[host] = self._urls_of.get(host, 0) + 1
+    def note(self, host: Host, urls: int) -> None:
+        """Count URLs of the new batch."""
+        self._urls_of[host] = self._urls_of.get(host, 0) + urls
         if host.address is not None:
             name = self._address_of[host] = host.address.name
-            self._urls_at[name] = self._urls_at.get(name, 0) + 1
+            self._urls_at[name] = self._urls_at.get(name, 0) + urls
 
     def located(self, host: Host) -> None:
         """Enter a host of the batch in the maps as soon as its address is known."""

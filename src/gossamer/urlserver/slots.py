@@ -58,13 +58,16 @@ class SlotTable:
             self._waiting.setdefault(host, deque()).append(due)
             self.leftover += 1
             host.in_line = True
-        elif len(slot) >= self._length:
+            return
+        length = slot.used + len(slot.pending)
+        if length >= self._length:
             self._overflow.setdefault(host, deque()).append(due)
             self.leftover += 1
         else:
             slot.pending.append(due)
             self.queued += 1
-        if slot is not None and not slot.rejected and len(slot) > self.low_water:
+            length += 1
+        if length > self.low_water and not slot.rejected:
             slot.rejected = True
             self.rejected.add(host.name)
 

@@ -22,7 +22,7 @@ from gossamer.url.parts import host_of
 from gossamer.urlserver.dispatch import Dispatch
 from gossamer.urlserver.errands import Engine, Errands
 from gossamer.urlserver.exits import Exits
-from gossamer.urlserver.host import Host, Order, Slot
+from gossamer.urlserver.host import Address, Host, Order, Slot
 from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.names import NameDesk
 from gossamer.urlserver.pace import pace_of
@@ -121,20 +121,23 @@ class UrlServer:
 
     def offer(self, batch: Sequence[Due], now: float) -> None:
         """Take URLs, each leased from the catalog; also call it with an empty batch."""
-        touched: dict[Host, None] = {}
+        taken: dict[Host, int] = {}
+        host: Host | None = None
         for due in batch:
             if self._table.leftover >= self._leftover_limit:
                 self._exits.returned.append(Returned(due, 0.0))
                 continue
-            host = self._hosts.get(due.host)
+            if host is None or due.host != host.name:
+                host = self._hosts.get(due.host)
             if due.manner is not None and due.manner.delay_ms / 1000.0 != host.wanted_gap:
                 host.wanted_gap = due.manner.delay_ms / 1000.0
                 host.set_pace(self._pace)
             self._table.add(host, due)
-            self._refills.note(host)
-            touched[host] = None
+            taken[host] = taken.get(host, 0) + 1
+        for host, urls in taken.items():
+            self._refills.note(host, urls)
         self._refills.answered(len(batch), now)
-        for host in touched:
+        for host in taken:
             self._consider(host, now)
 
     def wants(self, now: float, *, saturated: bool = False) -> Refill | None:
@@ -205,6 +208,24 @@ class UrlServer:
 
     def done(self, done: Done, now: float) -> Due | None:
         """Free the active slot (S1.36); return its URL, None for an id of an older generation."""
+        order = self._end(done, now)
+        if order is None:
+            return None
+        self._settle(order.host, order.address, now)
+        return order.due
+
+    def all_done(self, batch: Iterable[Done], now: float) -> None:
+        """Free the active slots of many orders; what follows for a host is seen to once."""
+        places: dict[tuple[Host, Address], None] = {}
+        for done in batch:
+            order = self._end(done, now)
+            if order is not None:
+                places[order.host, order.address] = None
+        for host, address in places:
+            self._settle(host, address, now)
+
+    def _end(self, done: Done, now: float) -> Order | None:
+        """Take an order out of the Active range, and let its outcome count; `_settle` follows."""
         order = self._live.get(done.trans_id)
         if order is None or order.due is None:
             self._stale += 1
@@ -220,10 +241,13 @@ class UrlServer:
         is_telling = done.outcome != _OK or host.strikes or host.failed_addresses
         if is_telling and done.outcome != NOT_SAID:
             self._judge(order, due.url[: due.url.find("/", 8)], done, now)
-        self._shrunk(slot, now)
+        return order
+
+    def _settle(self, host: Host, address: Address, now: float) -> None:
+        """Put a host and an address where they belong after orders of theirs have ended."""
+        self._shrunk(host.slot, now)
         self._consider(host, now)
-        self._ready.renew(order.address)
-        return due
+        self._ready.renew(address)
 
     def learned(self, ending: Learned, now: float) -> None:
         """Let an outcome count that became known after its DONE (A17)."""
