@@ -31,9 +31,6 @@ def main() -> None:
     joined = [joiner.join_all(base, hrefs) for base, hrefs in pages]
     urls = [url for found in joined for url in found if url is not None]
     for visit in ("first", "second"):
-        _show(
-            f"target, {visit} time", _used(lambda: [joiner.target(url) for url in urls]), len(urls)
-        )
         _show(f"keys, {visit} time", _used(lambda: joiner.keys(urls)), len(urls))
     settings = UrlSettings()
     scope = Scope(CrawlSettings(), [pages[0][0]])

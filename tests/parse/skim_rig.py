@@ -1,5 +1,7 @@
 """The ways to read a page, each by itself: its tree, and both that begin by skimming it."""
 
+from pathlib import Path
+
 import pytest
 
 import gossamer.parse.pieces
@@ -13,8 +15,25 @@ from gossamer.url.canonical import Joiner
 
 URL = "http://site.example/dir/page.html"
 compiled_only = pytest.mark.skipif(not is_compiled(), reason="the page reader is not compiled")
+# Packages with pages that people wrote, or their programs.
+DOCUMENTATION = {
+    "python3.11-doc": "/usr/share/doc/python3.11/html",
+    "postgresql-doc-15": "/usr/share/doc/postgresql-doc-15/html",
+    "git-doc": "/usr/share/doc/git-doc",
+    "libtiff-doc": "/usr/share/doc/libtiff-doc/manual",
+}
+_PAGES_OF_EACH = 60
 # So many clauses, and one so long, that the compiled reader hands out the text.
 _TAIL = b"<p>" + b"\nx" * similarity.MIN_CLAUSES + b"\n" + b"y" * 244
+
+
+def pages_of(package: str) -> list[bytes]:
+    """Return some pages of a package, from all over it."""
+    files = sorted(Path(DOCUMENTATION[package]).rglob("*.html"))
+    if not files:
+        pytest.skip(f"apt install {package}")
+    chosen = files[:: len(files) // _PAGES_OF_EACH + 1]
+    return [file.read_bytes() for file in chosen if file.is_file()]
 
 
 def skimmed(body: bytes, charset: str = "utf-8") -> Skimmed | None:

@@ -1,27 +1,14 @@
 """Pages that people wrote are read alike by skimming and by tree; most of them are skimmed."""
 
-from pathlib import Path
-
 import pytest
-from skim_rig import assert_agrees, compiled_only, skimmed
+from skim_rig import DOCUMENTATION, assert_agrees, compiled_only, pages_of, skimmed
 
 pytestmark = compiled_only
-DOCUMENTATION = {
-    "python3.11-doc": "/usr/share/doc/python3.11/html",
-    "postgresql-doc-15": "/usr/share/doc/postgresql-doc-15/html",
-    "git-doc": "/usr/share/doc/git-doc",
-    "libtiff-doc": "/usr/share/doc/libtiff-doc/manual",
-}
-PAGES_OF_EACH = 60
 
 
 @pytest.fixture(scope="module", params=DOCUMENTATION)
 def bodies(request: pytest.FixtureRequest) -> list[bytes]:
-    files = sorted(Path(DOCUMENTATION[request.param]).rglob("*.html"))
-    if not files:
-        pytest.skip(f"apt install {request.param}")
-    chosen = files[:: len(files) // PAGES_OF_EACH + 1]
-    return [file.read_bytes() for file in chosen if file.is_file()]
+    return pages_of(request.param)
 
 
 def test_documentation_is_read_alike(bodies):

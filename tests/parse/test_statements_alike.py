@@ -1,13 +1,12 @@
 """What a page says is the same whether the compiled reader hears it or its tree is built."""
 
-from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skim_pages import made_links, made_page
-from skim_rig import URL, compiled_only
+from skim_rig import DOCUMENTATION, URL, compiled_only, pages_of
 
 from gossamer.messages import Page
 from gossamer.parse import statements as module
@@ -18,13 +17,6 @@ from gossamer.url.canonical import Joiner
 pytestmark = compiled_only
 JOINER = Joiner()
 LEFT_OUT = st.sampled_from(["", "/x", "page", "/dir/", "nothing"])
-DOCUMENTATION = {
-    "python3.11-doc": "/usr/share/doc/python3.11/html",
-    "postgresql-doc-15": "/usr/share/doc/postgresql-doc-15/html",
-    "git-doc": "/usr/share/doc/git-doc",
-    "libtiff-doc": "/usr/share/doc/libtiff-doc/manual",
-}
-PAGES_OF_EACH = 60
 
 
 def said(body: bytes, left_out: str, charset: str = "UTF-8", url: str = URL) -> set[bytes]:
@@ -154,11 +146,7 @@ def test_pages_of_a_fixed_lot_say_the_same():
 
 @pytest.mark.parametrize("package", DOCUMENTATION)
 def test_documentation_says_the_same_and_is_heard(package):
-    folder = Path(DOCUMENTATION[package])
-    files = sorted(folder.rglob("*.html"))
-    if not files:
-        pytest.skip(f"apt install {package}")
-    bodies = [file.read_bytes() for file in files[:: len(files) // PAGES_OF_EACH + 1]]
+    bodies = pages_of(package)
     for body in bodies:
         for left_out in ("/dir/", "nothing"):
             assert said(body, left_out) == said_by_tree(body, left_out)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gossamer.config.url import UrlSettings
 from gossamer.url.canonical import Joiner, canonicalize
+from gossamer.url.generations import Generations
 
 BASES = [
     "http://h/",
@@ -124,13 +125,11 @@ def test_settings_apply_to_joined_urls():
     assert joiner.join("http://h/", "x" * 2_000) is None
 
 
-def test_target_is_the_url_with_its_identifiers():
+def test_keys_are_the_first_half_of_the_md5_of_each_url():
     joiner = Joiner()
-    url = "http://[::1]:8080/x"
-    target = joiner.target(url)
-    digest = hashlib.md5(url.encode()).digest()
-    assert (target.url, target.md5, target.host, target.key) == (url, digest, "::1", digest[:8])
-    assert joiner.target(url) is target
+    urls = ["http://[::1]:8080/x", "http://h/"]
+    expected = b"".join(hashlib.md5(url.encode()).digest()[:8] for url in urls)
+    assert joiner.keys(urls) == joiner.keys(urls) == expected
 
 
 def test_memory_is_bounded_whatever_pages_contain():
@@ -142,7 +141,7 @@ def test_memory_is_bounded_whatever_pages_contain():
             base = f"http://h/{page}/"
             hrefs = [f"{page}/{number}?{'x' * 500}" for number in range(200)]
             for url in joiner.join_all(base, hrefs):
-                joiner.target(url)
+                joiner.keys([url])
             joiner.join(base, "javascript:" + "x" * 30_000 + str(page))
             joiner.join("http://h/same/", f"{page}" + "y" * 5_000)
         held, _ = tracemalloc.get_traced_memory()
@@ -152,9 +151,9 @@ def test_memory_is_bounded_whatever_pages_contain():
 
 
 def test_recently_used_answers_outlive_a_flood():
-    joiner = Joiner(cache_bytes=40_000)
-    kept = joiner.target("http://h/kept")
+    answers = Generations(lambda key: [key], lambda key, _: 250 + len(key), 20_000)
+    kept = answers["http://h/kept"]
     for number in range(2_000):
-        joiner.target(f"http://h/{number}")
+        assert answers[f"http://h/{number}"] == [f"http://h/{number}"]
         if number % 10 == 0:
-            assert joiner.target("http://h/kept") is kept
+            assert answers["http://h/kept"] is kept

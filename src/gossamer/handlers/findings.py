@@ -40,7 +40,6 @@ class Finder:
     ) -> None:
         self._scope = scope
         self._keys = joiner.keys
-        self._targets = joiner.targets
         self._url_settings = url_settings
         self._allowed_ports = allowed_ports
         self._follow_assets = handler_settings.follow_assets
@@ -116,8 +115,7 @@ class Finder:
     def _redirect(self, fetch: Fetch, target_url: str, found: list[Found]) -> Outcome:
         """Offer a redirect's target, which meets scope, robots and politeness like any URL."""
         visit = fetch.visit
-        target = self._targets[target_url]
-        verdict = self._scope.verdict(target_url, target.host, visit.depth)
+        verdict = self._scope.verdict(target_url, host_of(target_url), visit.depth)
         self._offer(target_url, visit.depth, Kind(visit.kind), (*visit.via, visit.url), found)
         return Outcome.REDIR_SCOPE if verdict is Outcome.POLICY_SCOPE else fetch.outcome
 
@@ -173,9 +171,9 @@ class Finder:
     def _offer(
         self, url: str, depth: int, kind: Kind, via: tuple[str, ...], found: list[Found]
     ) -> None:
-        target = self._targets[url]
-        if target.key not in self._recent:
-            self._report(url, target.md5, depth, int(kind), via, found)
+        md5 = md5_of(url)
+        if md5[:KEY_BYTES] not in self._recent:
+            self._report(url, md5, depth, int(kind), via, found)
 
     def _report(
         self,

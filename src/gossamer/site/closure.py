@@ -26,8 +26,8 @@ from gossamer.catalog.survey import Surveyed
 from gossamer.messages import Kind
 from gossamer.outcomes import Outcome, State
 from gossamer.url.parts import md5_of
+from gossamer.url.plain import KEY_BYTES
 
-_KEY_BYTES: Final = 8
 _STEP: Final = 500
 """So many rows are read together."""
 _NEVER_TRIED: Final = frozenset({Outcome.POLICY_PORT, Outcome.POLICY_SCOPE})
@@ -85,7 +85,7 @@ class Names:
 
     def target(self, url: str) -> str | None:
         """Return the URL of the site that a URL leads to; None if it is not known."""
-        return next(self.targets(md5_of(url)[:_KEY_BYTES]), None)
+        return next(self.targets(md5_of(url)[:KEY_BYTES]), None)
 
 
 class Closure(Struct):

@@ -10,13 +10,10 @@ docs/decisions/canonical-form.md.
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import repeat
-from sys import intern
 from typing import Final
 
 from ada_url import join_url, normalize_url
-from msgspec import Struct
 
 from gossamer.config.url import UrlSettings
 from gossamer.errors import InputError
@@ -31,12 +28,11 @@ from gossamer.url.parts import (
     registrable_domain,
     site_of,
 )
-from gossamer.url.plain import url_table
+from gossamer.url.plain import KEY_BYTES, url_table
 from gossamer.url.steps import WEB, finish, without_fragment
 
 __all__ = [
     "Joiner",
-    "Target",
     "authority_of",
     "canonicalize",
     "directory_of",
@@ -119,16 +115,6 @@ def parse_start_url(text: str, settings: UrlSettings | None = None) -> str:
     return url
 
 
-class Target(Struct, frozen=True, gc=False):
-    """A canonical URL with what is asked of it again and again."""
-
-    url: str
-    md5: bytes
-    host: str
-    key: bytes
-    """The first 8 bytes of the md5: how link graphs name a URL."""
-
-
 class Joiner:
     """Makes references absolute and canonical.
 
@@ -146,8 +132,8 @@ class Joiner:
         share = cache_bytes // 3
         self._urls = url_table(share, self._max_bytes, tidies=self._tidies)
         self._memories = Generations(_Memory, _weigh_memory, share)
-        self.targets = Generations(_make_target, _weigh_target, share)
-        """The record of each canonical URL, made when it is asked for."""
+        self._keys = Generations(_key_of, _weigh_key, share)
+        """The keys of URLs, where there is no table of them."""
         self._known: set[str] = set()
         """Authorities that are written as they should be."""
         self._given: str | None = None
@@ -179,14 +165,10 @@ class Joiner:
         return found
 
     def keys(self, urls: list[str]) -> bytes:
-        """Return the keys of canonical URLs (Target.key), one after the other."""
+        """Return how link graphs name canonical URLs: their keys, one after the other."""
         if self._urls is not None:
             return self._urls.keys(urls)
-        return b"".join([self.targets[url].key for url in urls])
-
-    def target(self, url: str) -> Target:
-        """Return the record of a canonical URL."""
-        return self.targets[url]
+        return b"".join(map(self._keys.__getitem__, urls))
 
     def _answers(self, hrefs: list[str]) -> list[str | None]:
         """Return what is remembered of references, or what they are found to mean."""
@@ -312,19 +294,12 @@ def _weigh_memory(place: str, memory: _Memory) -> int:
     return 500 + len(place) + 240 * len(memory) + sum(map(len, memory)) + urls + climbs
 
 
-def _make_target(url: str) -> Target:
-    digest = md5_of(url)
-    return Target(url=url, md5=digest, host=_shared_host_of(authority_of(url)), key=digest[:8])
+def _key_of(url: str) -> bytes:
+    return md5_of(url)[:KEY_BYTES]
 
 
-@lru_cache(maxsize=4_096)
-def _shared_host_of(authority: str) -> str:
-    """Return the same string for all URLs of a host."""
-    return intern(host_of(authority))
-
-
-def _weigh_target(url: str, _: Target) -> int:
-    return 350 + len(url)
+def _weigh_key(url: str, _: bytes) -> int:
+    return 250 + len(url)
 
 
 def _is_plain_url(text: str, settings: UrlSettings) -> bool:
