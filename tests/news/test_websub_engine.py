@@ -7,14 +7,14 @@ import sys
 from hub_rig import PATIENCE_SECONDS, Hub, until
 
 from gossamer.news.websub import listen
+from held_ports import HeldPort
 from press import press
 
 
 def test_a_push_brings_a_story_long_before_the_next_poll(tmp_path, gossamer):
     directory = tmp_path / "news"
-    with listen("127.0.0.1:0") as probe:
-        port = probe.getsockname()[1]
-    with press() as paper, Hub() as hub:
+    with press() as paper, Hub() as hub, HeldPort() as held:
+        port = held.port
         hub.listener = ("127.0.0.1", port)
         paper.story("/1", "One")
         paper.story("/2", "Two")

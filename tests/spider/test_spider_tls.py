@@ -18,6 +18,7 @@ from rawserver import Connection, RawServer, page
 
 from conftest import QUICK, MakeSpider, fetch_all, fetch_one, visit
 from gossamer.outcomes import Outcome
+from held_ports import HeldPort
 
 NOW = dt.datetime.now(dt.UTC)
 DAY = dt.timedelta(days=1)
@@ -299,8 +300,8 @@ def nginx(authority: trustme.CA, tmp_path: Path) -> Iterator[int]:
         pytest.skip("nginx is not installed")
     certificate = authority.issue_cert("good.example")
     certificate.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "cert.pem"))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    held = HeldPort()
+    port = held.port
     (tmp_path / "page.html").write_bytes(b"<p>over two</p>")
     (tmp_path / "nginx.conf").write_text(
         f"daemon off; pid {tmp_path}/pid; error_log /dev/null; master_process off;\n"
@@ -323,6 +324,7 @@ def nginx(authority: trustme.CA, tmp_path: Path) -> Iterator[int]:
     yield port
     server.terminate()
     server.wait()
+    held.close()
 
 
 def test_http_2(nginx: int, ca_file: str, make_spider: MakeSpider) -> None:
