@@ -62,6 +62,15 @@ def test_per_host_leaves_the_limit_for_addresses_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("flag", "value", "least"),
+    [("--concurrency", "x", 1), ("--concurrency", "0", 1), ("--max-pages", "-1", 0)],
+)
+def test_a_number_that_is_none_is_told_with_what_is_allowed(run, flag, value, least):
+    _, _, complaint = run("crawl", "http://a.example/", "--dir", "w", flag, value)
+    assert f"argument {flag}: {value!r} is not a whole number of {least} or more" in complaint
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ["crawl", "http://a.example/"],

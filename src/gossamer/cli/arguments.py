@@ -160,17 +160,18 @@ def folder(text: str) -> Path:
 
 def natural(text: str) -> int:
     """Read a whole number that is not negative."""
-    if not text.isascii() or not text.isdigit():
-        raise ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
+    return _whole_number(text, least=0)
 
 
 def positive(text: str) -> int:
     """Read a whole number of at least 1."""
-    number = natural(text)
-    if number == 0:
-        raise ArgumentTypeError("0 is not allowed; the least is 1")
-    return number
+    return _whole_number(text, least=1)
+
+
+def _whole_number(text: str, *, least: int) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) >= least):
+        raise ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+    return int(text)
 
 
 def seconds(text: str) -> float:

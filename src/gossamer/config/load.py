@@ -157,8 +157,8 @@ def _convert(origin: str, key: Key, spelling: str, value: object) -> Any:
         return key.convert(value)
     except ValueError as error:
         raise ConfigError(
-            f"{origin}: [{key.table}] {spelling} = {_shown(value)} is not allowed: "
-            f"it must be {key.expected}"
+            f"{origin}: [{key.table}] {spelling} = {_shown(value)} is not allowed; "
+            f"expected: {key.expected}"
         ) from error
 
 
