@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from turbohtml import parse
 
 from gossamer.parse.directives import METAS, ROBOTS_NAMES
-from gossamer.parse.places import read_places, refused_in, text_of
+from gossamer.parse.places import ASSET_PLACES, read_places, refused_in, text_of
 from gossamer.parse.references import References
 
 # Read in an order of their own, or of influence on others: these need the page as a whole.
@@ -34,7 +34,7 @@ _ONE_SOURCE: Final = re.compile(
     + _NO_MATTER
     + rb"[\t\n\f\r ]*/?></\1>"
 )
-_SOURCE_KINDS: Final = {b"script": "js", b"img": "img"}
+_SOURCE_KINDS: Final = {tag.encode(): ASSET_PLACES[tag, "src"] for tag in ("script", "img")}
 # Reading some pieces each by itself is cheaper than all of them together, reading many is not.
 _MOST_UNKNOWN: Final = 8
 _LEARNED_AT_ONCE: Final = 2
