@@ -55,7 +55,7 @@ def _clauses(text: bytes) -> list[bytes]:
     plain = numbered.translate(None, _DIGITS)
     if len(plain) < len(numbered):
         for common, names in _CALENDAR:
-            # Twice as fast as `in`, which tries first whether it is a number.
+            # Not `in`: of bytes that raises and catches an error each time.
             for name in names if plain.find(common) >= 0 else ():
                 plain = plain.replace(name, b"")
     return plain.split()
