@@ -14,6 +14,7 @@ from gossamer.outcomes import PAGE_OUTCOMES, Outcome, State
 NOT_MODIFIED_STATUS: Final = 304
 # The outcome of a DONE that does not tell: over the wire only the store server hears it.
 NOT_SAID: Final = 0
+_SUCCESSES: Final = (Outcome.OK, Outcome.NOT_MODIFIED)
 
 
 class Kind(IntEnum):
@@ -153,9 +154,11 @@ class Fetch(Struct, gc=False):
     @property
     def success(self) -> bool:
         """Whether a complete, usable document was received (or is known to be unchanged)."""
-        return self.outcome in (Outcome.OK, Outcome.NOT_MODIFIED) and (
-            200 <= self.status < 300 or self.status == 304
-        )
+        return self.outcome in _SUCCESSES and (200 <= self.status < 300 or self.status == 304)
+
+    def first_headers(self) -> dict[str, str]:
+        """Return the first value of each header: for who asks for several."""
+        return dict(reversed(self.headers))
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header (`name` in lower case)."""

@@ -159,3 +159,9 @@ def test_each_url_and_kind_appears_once(page_of):
 def test_links_keep_the_order_of_the_page(page_of):
     page = page_of("<a href=c><a href=a><a href=b><a href=a>")
     assert [link.url for link in page.links] == [BASE + "c", BASE + "a", BASE + "b"]
+
+
+def test_an_asset_is_not_refused_where_the_link_of_the_same_kind_is(page_of):
+    page = page_of("<iframe src=x rel=nofollow></iframe>")
+    assert [(link.kind, link.nofollow) for link in page.links] == [("iframe", True)]
+    assert [(asset.kind, asset.nofollow) for asset in page.assets] == [("iframe", False)]

@@ -20,6 +20,10 @@ SITEMAP = b"<urlset><url><loc>http://site.example/a</loc></url></urlset>"
         ("text/html", PNG, "image/png"),
         ("text/html", SITEMAP, "application/xml"),
         ("text/html", b"<?xml version='1.0'?>\n<!-- x -->\n" + SITEMAP, "application/xml"),
+        ("text/html", b"<URLSET>", "application/xml"),
+        ("text/html", b"<Feed>", "application/xml"),
+        ("text/html", b"<RSS>", "application/xml"),
+        ("text/html", b"<", "text/html"),
         ("text/html", b"<script>1</script><urlset>", "text/html"),
         # Lies (reliability H85).
         ("text/plain", b"\n <!DOCTYPE HTML><p>", "text/html"),

@@ -100,6 +100,35 @@ def test_reference_that_depends_on_the_whole_base_is_not_taken_from_a_neighbour(
     assert joiner.join("http://h/a/b?q=1", href) == url
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["", "b", "b?q", "b?q/r", ".", "..", "./b", "../b", ".b", "%7eb", "%2e", "b c", "b#f/g", "é",
+     "b\\c"],
+)  # fmt: skip
+@pytest.mark.parametrize("folder", ["http://h.example/a/", "http://127.0.0.1:8000/a/", "http://h/"])
+def test_base_in_a_folder_that_is_known_is_read_as_if_it_were_not(folder, name):
+    settings = UrlSettings(max_bytes=60, sort_query=True)
+    for given_settings in (None, settings):
+        joiner = Joiner(given_settings)
+        joiner.join(folder + "known.html", "x")
+        for href in ("x", "", "?r"):
+            answer = Joiner(given_settings).join(folder + name, href)
+            assert joiner.join(folder + name, href) == answer
+
+
+def test_base_longer_than_a_url_may_be_is_none_in_a_known_folder_too():
+    joiner = Joiner(UrlSettings(max_bytes=60))
+    assert joiner.join("http://h/a/b", "c") == "http://h/a/c"
+    assert joiner.join("http://h/a/" + "b" * 60, "c") is None
+    assert joiner.join("c", "d") is None
+
+
+def test_query_of_a_base_in_a_known_folder_is_sorted():
+    joiner = Joiner(UrlSettings(sort_query=True))
+    assert joiner.join("http://h/a/b", "") == "http://h/a/b"
+    assert joiner.join("http://h/a/b?d&c", "") == "http://h/a/b?c&d"
+
+
 def test_base_that_is_not_for_the_web_leaves_absolute_references():
     joiner = Joiner()
     assert joiner.join("data:text/html,x", "http://o/x#f") == "http://o/x"

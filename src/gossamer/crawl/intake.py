@@ -231,10 +231,8 @@ class Intake:
             work.findings = self._finder.findings(document, page)
             return
         urls, records, failure = run_handlers(self._handlers, VisitedPage(document, page))
-        joined = self._joiner.join_all(document.fetch.visit.url, urls)
-        findings = self._finder.findings(
-            document, page, [url for url in joined if url is not None], tuple(records)
-        )
+        joined = self._joiner.join_all(document.fetch.visit.url, urls) if urls else ()
+        findings = self._finder.findings(document, page, filter(None, joined), tuple(records))
         work.findings = msgspec.structs.replace(findings, detail=failure) if failure else findings
 
 

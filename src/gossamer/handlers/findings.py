@@ -21,6 +21,7 @@ from gossamer.url.plain import KEY_BYTES, distinct
 from gossamer.url.scope import Scope
 from gossamer.url.traps import path_trap
 
+_OK = Outcome.OK
 _PAGE = int(Kind.PAGE)
 _PENDING = int(State.PENDING)
 _EXCLUDED = int(State.EXCLUDED)
@@ -64,13 +65,13 @@ class Finder:
         redirect_to = fetch.redirect_to
         keys = b""
         news = News.UNKNOWN
-        if redirect_to is not None and outcome is Outcome.OK:
+        if redirect_to is not None and outcome is _OK:
             outcome = self._redirect(fetch, redirect_to, found)
         if page is not None:
             if page.refresh is not None and page.refresh != fetch.visit.url and redirect_to is None:
                 redirect_to = page.refresh
                 self._redirect(fetch, redirect_to, found)
-            if page.outcome is not Outcome.OK and outcome is Outcome.OK:
+            if page.outcome is not _OK and outcome is _OK:
                 outcome, detail = page.outcome, page.detail
             if self._follow_links:
                 keys = self._links(fetch, page, found)
@@ -79,6 +80,7 @@ class Finder:
         for url in extra_urls:
             self._offer(url, fetch.visit.depth + 1, Kind.PAGE, (), found)
         body = fetch.body
+        headers = fetch.first_headers()
         return Findings(
             doc_id=fetch.visit.doc_id,
             trans_id=fetch.visit.trans_id,
@@ -92,8 +94,8 @@ class Finder:
             wire_bytes=len(fetch.raw),
             checksum=xxhash.xxh3_128_digest(body) if body and fetch.success else None,
             simhash=page.simhash if page is not None else None,
-            etag=fetch.header("etag"),
-            last_modified=fetch.header("last-modified"),
+            etag=headers.get("etag"),
+            last_modified=headers.get("last-modified"),
             pointer=document.pointer,
             redirect_to=redirect_to,
             title=page.title if page is not None else "",
@@ -137,6 +139,8 @@ class Finder:
 
     def _followed(self, page: Page, keys: bytes, numbers: list[int]) -> list[str]:
         """Return the URLs of those of the links that are followed, each once."""
+        if not numbers:
+            return []
         # By key, for a page may refer to a URL in several ways, of which the last one counts.
         chosen = {
             keys[KEY_BYTES * number : KEY_BYTES * (number + 1)]: page.links[number]

@@ -1,6 +1,6 @@
 """A bounded memory of what was reported lately, so that it is not reported again and again."""
 
-from gossamer.url.plain import KeySet, each_key
+from gossamer.url.plain import KEY_BYTES, KeySet
 
 
 class Recent:
@@ -40,7 +40,11 @@ class Recent:
         """Return the numbers of those of the keys that are remembered."""
         if not self:
             return []
-        return [number for number, key in enumerate(each_key(keys)) if key in self]
+        unseen = self.unseen(keys)
+        count = len(keys) // KEY_BYTES
+        if len(unseen) == count:
+            return []
+        return sorted(set(range(count)).difference(unseen))
 
     def forget(self, key: bytes) -> None:
         """Forget one key, so that it will be reported again."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from gossamer.messages import Document, Fetch, Page
+from gossamer.messages import Document, Fetch, Link, Page
 from gossamer.outcomes import name_of
 from gossamer.parse.text import visible_text
 
@@ -14,6 +14,7 @@ class VisitedPage:
     def __init__(self, document: Document, page: Page | None) -> None:
         self._document = document
         self._page = page if page is not None else Page()
+        self._assets: dict[str, tuple[str, ...]] | None = None
 
     def __repr__(self) -> str:
         return f"<VisitedPage {self.status} {self.url}>"
@@ -93,13 +94,14 @@ class VisitedPage:
             return ()
         return tuple(dict.fromkeys(link.url for link in self._page.links if not link.nofollow))
 
-    @cached_property
+    @property
     def assets(self) -> Mapping[str, tuple[str, ...]]:
         """What the page needs to be shown, by kind: img, css, js, video, font and so on."""
-        by_kind: dict[str, list[str]] = {}
-        for link in self._page.assets:
-            by_kind.setdefault(link.kind, []).append(link.url)
-        return {kind: tuple(urls) for kind, urls in by_kind.items()}
+        # Asked for every page of a map; to wait for others that ask it too, as a cached_property
+        # does, takes longer than to make it.
+        if self._assets is None:
+            self._assets = _by_kind(self._page.assets)
+        return self._assets
 
     @property
     def canonical(self) -> str | None:
@@ -135,3 +137,10 @@ class VisitedPage:
     def redirect_to(self) -> str | None:
         """Where a redirect leads."""
         return self._document.fetch.redirect_to or self._page.refresh
+
+
+def _by_kind(links: tuple[Link, ...]) -> dict[str, tuple[str, ...]]:
+    by_kind: dict[str, list[str]] = {}
+    for link in links:
+        by_kind.setdefault(link.kind, []).append(link.url)
+    return {kind: tuple(urls) for kind, urls in by_kind.items()}

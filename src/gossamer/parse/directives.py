@@ -36,6 +36,9 @@ class Robots(NamedTuple):
     noindex: bool = False
 
 
+NOTHING_ASKED: Final = Robots()
+
+
 class Refresh(NamedTuple):
     """A page that sends its reader on."""
 
@@ -53,7 +56,7 @@ def robots_in_meta(contents: Iterable[str]) -> Robots:
     words = {
         word.strip().lower() for content in contents for word in content[:_LOOKED_AT].split(",")
     }
-    return _robots(words)
+    return _robots(words) if words else NOTHING_ASKED
 
 
 def robots_in_headers(headers: Iterable[tuple[str, str]]) -> Robots:
@@ -62,7 +65,7 @@ def robots_in_headers(headers: Iterable[tuple[str, str]]) -> Robots:
     for name, value in headers:
         if name == "x-robots-tag":
             words |= _words_for_us(value[:_LOOKED_AT])
-    return _robots(words) if words else Robots()
+    return _robots(words) if words else NOTHING_ASKED
 
 
 def refresh_in(content: str) -> Refresh | None:

@@ -20,6 +20,7 @@ from gossamer.outcomes import Outcome
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import (
     METAS,
+    NOTHING_ASKED,
     ROBOTS_NAMES,
     Refresh,
     Robots,
@@ -33,6 +34,7 @@ from gossamer.parse.places import read_places, refused_in, text_of
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
+from gossamer.parse.sniff import HTML
 
 MAX_TITLE: Final = 512
 MAX_DESCRIPTION: Final = 1_024
@@ -49,6 +51,7 @@ def understand_html(
     settings: ParseSettings,
     joiner: Joiner,
     *,
+    content_type: str = HTML,
     refresh_header: str = "",
 ) -> Page:
     """Return what a page says; `charset` is the label of the HTTP header."""
@@ -65,13 +68,21 @@ def understand_html(
         )
         if skimmed is None:
             tree = _tree(body, charset, notes)
-            return _Reader(tree, url, settings, joiner, notes).page(refresh_header)
+            return _Reader(tree, url, settings, joiner, notes).page(content_type, refresh_header)
         told = None if refresh_header else told_by(skimmed.pieces)
         if told is None:
-            return _RestReader(skimmed, url, settings, joiner, notes).page(refresh_header)
-        return _page_told(skimmed, told, url, settings, joiner, notes)
+            rest = _RestReader(skimmed, url, settings, joiner, notes)
+            return rest.page(content_type, refresh_header)
+        references = References(
+            url, joiner, settings.max_links, obey_nofollow=settings.obey_robots_meta
+        )
+        return _page_told(content_type, skimmed, told, references, settings, notes)
     except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
-        return Page(outcome=Outcome.PARSE_FAILED, detail=f"cannot be parsed as HTML: {error}")
+        return Page(
+            content_type=content_type,
+            outcome=Outcome.PARSE_FAILED,
+            detail=f"cannot be parsed as HTML: {error}",
+        )
 
 
 def _tree(body: bytes, charset: str, notes: list[str]) -> Tree:
@@ -108,7 +119,7 @@ class _Reader:
         self._refresh: str | None = None
         self._description: str | None = None
 
-    def page(self, refresh_header: str) -> Page:
+    def page(self, content_type: str, refresh_header: str) -> Page:
         """Return the page; the tree is used up."""
         title = self._title()
         hrefs = self._plain_links()
@@ -123,6 +134,7 @@ class _Reader:
             self._references,
             self._settings,
             self._notes,
+            content_type=content_type,
             charset=self._charset(),
             title=title,
             description=self._description,
@@ -265,31 +277,33 @@ class _RestReader(_Reader):
 
 
 def _page_told(
+    content_type: str,
     skimmed: Skimmed,
     told: Told,
-    url: str,
+    references: References,
     settings: ParseSettings,
-    joiner: Joiner,
     notes: list[str],
 ) -> Page:
     """Put a page together from what was skimmed and what its pieces are known to say."""
-    obeys = settings.obey_robots_meta
-    references = References(url, joiner, settings.max_links, obey_nofollow=obeys)
     references.add_distinct_links(skimmed.references, "a")
-    if told.refused:
+    references.add_told_assets(told.assets)
+    robots = NOTHING_ASKED
+    if not told.is_assets_only:
         references.add_links(told.refused, "a", nofollow=True)
-    references.add_told(told.links, told.assets)
-    for language, reference in told.languages:
-        references.add_language(language, reference)
+        references.add_told_links(told.links)
+        for language, reference in told.languages:
+            references.add_language(language, reference)
+        robots = robots_in_meta(told.robots)
     description = skimmed.description
     return _page(
         references,
         settings,
         notes,
+        content_type=content_type,
         charset=skimmed.charset,
         title=_trimmed(skimmed.title, MAX_TITLE),
         description=None if description is None else _trimmed(description, MAX_DESCRIPTION),
-        robots=robots_in_meta(told.robots),
+        robots=robots,
         refresh=None,
         simhash=skimmed.simhash,
     )
@@ -300,6 +314,7 @@ def _page(
     settings: ParseSettings,
     notes: list[str],
     *,
+    content_type: str,
     charset: str,
     title: str,
     description: str | None,
@@ -307,9 +322,11 @@ def _page(
     refresh: str | None,
     simhash: int | None,
 ) -> Page:
-    links, assets = references.links(), references.assets()
-    notes = notes + references.notes()
+    links, assets = references.links_and_assets()
+    if references.dropped:
+        notes = [*notes, references.note()]
     return Page(
+        content_type=content_type,
         charset=charset,
         title=title,
         links=links,

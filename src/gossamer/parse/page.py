@@ -10,7 +10,7 @@ from gossamer.messages import Document, Kind, Page
 from gossamer.outcomes import Outcome
 from gossamer.parse.charset import codec_of
 from gossamer.parse.css import references_in
-from gossamer.parse.directives import robots_in_headers
+from gossamer.parse.directives import NOTHING_ASKED, robots_in_headers
 from gossamer.parse.html import understand_html
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.sniff import (
@@ -30,10 +30,24 @@ _PEEK: Final = 4_096
 def understand(document: Document, settings: ParseSettings, joiner: Joiner) -> Page:
     """Return what a document says; whatever its bytes are, this does not raise."""
     fetch = document.fetch
-    claimed, charset = claimed_by(fetch.header("content-type"))
+    headers = fetch.first_headers()
+    claimed, charset = claimed_by(headers.get("content-type"))
     content_type = content_type_of(claimed, fetch.body)
-    page = _dispatch(document, content_type, charset, settings, joiner)
-    robots = robots_in_headers(fetch.headers)
+    if content_type in (HTML, XHTML):
+        page = understand_html(
+            fetch.body,
+            charset,
+            fetch.visit.url,
+            settings,
+            joiner,
+            content_type=content_type,
+            refresh_header=headers.get("refresh", ""),
+        )
+    else:
+        page = _understand_other(document, content_type, charset, settings, joiner)
+    robots = robots_in_headers(fetch.headers) if "x-robots-tag" in headers else NOTHING_ASKED
+    if page.content_type == content_type == claimed and robots is NOTHING_ASKED:
+        return page
     detail = page.detail
     if claimed and claimed != content_type:
         detail = f"labelled {claimed}; {detail}" if detail else f"labelled {claimed}"
@@ -46,14 +60,11 @@ def understand(document: Document, settings: ParseSettings, joiner: Joiner) -> P
     )
 
 
-def _dispatch(
+def _understand_other(
     document: Document, content_type: str, charset: str, settings: ParseSettings, joiner: Joiner
 ) -> Page:
     fetch = document.fetch
     body, url = fetch.body, fetch.visit.url
-    if content_type in (HTML, XHTML):
-        refresh = fetch.header("refresh") or ""
-        return understand_html(body, charset, url, settings, joiner, refresh_header=refresh)
     if fetch.visit.kind == Kind.FEED:
         # A handler reads it for its stories.
         return Page()
@@ -90,12 +101,13 @@ def _understand_css(body: bytes, url: str, settings: ParseSettings, joiner: Join
     sheet = body[: settings.max_bytes].decode("utf-16" if wide else "utf-8", "replace")
     for reference, kind in references_in(sheet):
         references.add_asset(reference, kind)
-    notes = references.notes()
+    _, assets = references.links_and_assets()
+    notes = [references.note()] if references.dropped else []
     if len(body) > settings.max_bytes:
         notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")
     return Page(
         charset="UTF-16LE" if wide else "UTF-8",
-        assets=references.assets(),
+        assets=assets,
         outcome=Outcome.PARSE_TRUNCATED if notes else Outcome.OK,
         detail="; ".join(notes),
     )

@@ -4,12 +4,13 @@ A piece is a tag that may carry a URL or a directive, or a few that belong toget
 does not depend on the page that it is in, so it is read once and remembered as it is written.
 """
 
+import re
 from typing import Final, NamedTuple
 
 from turbohtml import parse
 
 from gossamer.parse.directives import METAS, ROBOTS_NAMES
-from gossamer.parse.places import read_places, refused_in, text_of
+from gossamer.parse.places import ASSET_PLACES, read_places, refused_in, text_of
 from gossamer.parse.references import References
 
 # Read in an order of their own, or of influence on others: these need the page as a whole.
@@ -18,6 +19,22 @@ _NOT_ALONE: Final = (
 )
 # Most pieces are one of these elements, with nothing in it.
 _SIMPLE: Final = (b"<a ", b"<img ", b"<link ", b"<script ")
+# Most that are of one page only: a source in characters that mean themselves, without a scheme,
+# among attributes that mean nothing here.
+_NO_MATTER: Final = (
+    rb"(?:[\t\n\f\r ]+(?:alt|border|class|height|id|title|type|width)=(?:\"[^\"]*\"|'[^']*'))*"
+)
+_SOURCE: Final = rb"[A-Za-z0-9_~,;=+()!$*@/.?-]+"
+_ONE_SOURCE: Final = re.compile(
+    rb"<(script|img)"
+    + _NO_MATTER
+    + rb"[\t\n\f\r ]+src=([\"'])("
+    + _SOURCE
+    + rb")\2"
+    + _NO_MATTER
+    + rb"[\t\n\f\r ]*/?></\1>"
+)
+_SOURCE_KINDS: Final = {tag.encode(): ASSET_PLACES[tag, "src"] for tag in ("script", "img")}
 # Reading some pieces each by itself is cheaper than all of them together, reading many is not.
 _MOST_UNKNOWN: Final = 8
 _LEARNED_AT_ONCE: Final = 2
@@ -38,6 +55,8 @@ class Told(NamedTuple):
     languages: list[tuple[str, str]]
     robots: list[str]
     """Contents of the meta elements for robots."""
+    is_assets_only: bool
+    """As of most pieces."""
 
 
 class _NoJoiner:
@@ -77,18 +96,19 @@ class Pieces:
         if len(unknown) > _MOST_UNKNOWN:
             self._learn(unknown)
             return None
-        whole = Told([], [], [], [], [])
-        links, assets, refused, languages, robots = whole
+        links, assets, refused, languages, robots, is_assets_only = [], [], [], [], [], True
         for piece in pieces:
             told = known[piece] if piece in known else self._read(piece)
             if told is None:
                 return None
-            links += told.links
             assets += told.assets
-            refused += told.refused
-            languages += told.languages
-            robots += told.robots
-        return whole
+            if not told.is_assets_only:
+                is_assets_only = False
+                links += told.links
+                refused += told.refused
+                languages += told.languages
+                robots += told.robots
+        return Told(links, assets, refused, languages, robots, is_assets_only)
 
     def _learn(self, unknown: list[bytes]) -> None:
         """Read some that may come again; others each time, for many are of one page only."""
@@ -106,6 +126,14 @@ class Pieces:
 
 
 def _read(piece: bytes) -> Told | None:
+    found = _ONE_SOURCE.fullmatch(piece)
+    if found is not None:
+        asset = _SOURCE_KINDS[found[1]], found[3].decode()
+        return Told([], [asset], [], [], [], is_assets_only=True)
+    return _read_by_parser(piece)
+
+
+def _read_by_parser(piece: bytes) -> Told | None:
     tree = parse(piece, positions=False, encoding="utf-8")
     is_simple = piece.startswith(_SIMPLE)
     if not is_simple and tree.select(_NOT_ALONE):
@@ -120,7 +148,9 @@ def _read(piece: bytes) -> Told | None:
     if read_places(notes, places, _MOST_PIECES):
         return None
     links, assets = notes.told()
-    return Told(links, assets, refused_in(places), notes.by_language, robots)
+    refused = refused_in(places)
+    says_more = bool(links or refused or notes.by_language or robots)
+    return Told(links, assets, refused, notes.by_language, robots, not says_more)
 
 
 _pieces: Final = Pieces()

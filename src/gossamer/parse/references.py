@@ -1,7 +1,7 @@
 """The references of one document: joined, de-duplicated, limited."""
 
-from collections.abc import Iterable
-from itertools import chain, islice, repeat
+from collections.abc import Iterable, Iterator
+from itertools import islice, repeat
 from typing import Final, Protocol
 
 from gossamer.messages import Link
@@ -38,6 +38,7 @@ class References:
         "_limit",
         "_links",
         "_obeys",
+        "_refuses",
         "_resolved",
         "dropped",
     )
@@ -54,6 +55,8 @@ class References:
         self._assets: dict[str, dict[str, bool]] = {}
         self._resolved: dict[tuple[str, str], str | None] = {}
         self._languages: dict[str, str] = {}
+        self._refuses = False
+        """Whether a reference may have asked not to be followed."""
         self.dropped = 0
         """How many distinct references were over the limit."""
 
@@ -63,10 +66,12 @@ class References:
             table = self._links.setdefault(kind, {})
             bare = href.partition("#")[0]
             table[bare] = nofollow and self._obeys and table.get(bare, True)
+            self._refuses |= nofollow
 
     def add_links(self, hrefs: Iterable[str], kind: str, *, nofollow: bool = False) -> None:
         """Add many references of one kind: the hot path."""
         nofollow = nofollow and self._obeys
+        self._refuses |= nofollow
         fresh = {href.partition("#")[0]: nofollow for href in hrefs}
         known = self._links.setdefault(kind, fresh)
         if known is not fresh:
@@ -77,18 +82,20 @@ class References:
         """Add the first references of a kind, without fragments; the dictionary is used up."""
         self._links[kind] = references
 
-    def add_told(
-        self, links: Iterable[tuple[str, str, bool]], assets: Iterable[tuple[str, str]]
-    ) -> None:
+    def add_told_links(self, links: Iterable[tuple[str, str, bool]]) -> None:
         """Add references that are known to lead elsewhere: kind, without fragment, nofollow."""
         for kind, bare, nofollow in links:
             table = self._links.setdefault(kind, {})
             table[bare] = nofollow and self._obeys and table.get(bare, True)
+            self._refuses |= nofollow
+
+    def add_told_assets(self, assets: Iterable[tuple[str, str]]) -> None:
+        """Add assets that are known to be elsewhere: kind, without fragment."""
         for kind, bare in assets:
             self._assets.setdefault(kind, {})[bare] = False
 
     def told(self) -> tuple[list[tuple[str, str, bool]], list[tuple[str, str]]]:
-        """Return the references to pages and the assets in the form that `add_told` takes."""
+        """Return links and assets in the forms that `add_told_links` and `add_told_assets` take."""
         return (
             [
                 (kind, bare, nofollow)
@@ -126,43 +133,47 @@ class References:
         """Whether there is any reference of this kind to a page."""
         return kind in self._links
 
-    def links(self) -> tuple[Link, ...]:
-        """Return the references to other pages, kind by kind in the order of appearance."""
-        return self._joined(self._links)
+    def links_and_assets(self) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+        """Return the references to other pages, and what the page needs to be shown.
 
-    def assets(self) -> tuple[Link, ...]:
-        """Return what the page needs to be shown, kind by kind in the order of appearance."""
-        return self._joined(self._assets)
+        Both kind by kind in the order of appearance; references that are over the limit are left
+        out.
+        """
+        hrefs: list[str] = []
+        links = [self._take(table, hrefs) for table in self._links.values()]
+        assets = [self._take(table, hrefs) for table in self._assets.values()]
+        urls = iter(self._joiner.join_all(self._base, hrefs))
+        return self._made(self._links, links, urls), self._made(self._assets, assets, urls)
 
-    def notes(self) -> list[str]:
-        """Return what is to be said about references that were left out."""
-        if not self.dropped:
-            return []
-        return [f"{self.dropped} references over the limit of {self._limit} were dropped"]
-
-    def _joined(self, tables: dict[str, dict[str, bool]]) -> tuple[Link, ...]:
+    def _made(
+        self, tables: dict[str, dict[str, bool]], counts: list[int], urls: Iterator[str | None]
+    ) -> tuple[Link, ...]:
+        """Make links of the next URLs, so many for each table."""
         found: list[Link] = []
-        hrefs = [self._within_limit(table) for table in tables.values()]
-        urls = iter(self._joiner.join_all(self._base, [*chain.from_iterable(hrefs)]))
-        for (kind, table), own in zip(tables.items(), hrefs, strict=True):
-            targets = islice(urls, len(own))
-            if True in table.values():
-                found += _partly_refused(
-                    kind, zip(targets, map(table.__getitem__, own), strict=True)
-                )
+        for (kind, table), count in zip(tables.items(), counts, strict=True):
+            targets = islice(urls, count)
+            if self._refuses and True in table.values():
+                # Those that are over the limit are the last ones.
+                found += _partly_refused(kind, zip(targets, table.values(), strict=False))
             else:
                 found += map(Link, filter(None, dict.fromkeys(targets)), repeat(kind))
         return tuple(found)
 
-    def _within_limit(self, table: dict[str, bool]) -> list[str]:
+    def note(self) -> str:
+        """Return what is to be said about references that were left out."""
+        return f"{self.dropped} references over the limit of {self._limit} were dropped"
+
+    def _take(self, table: dict[str, bool], hrefs: list[str]) -> int:
+        """Append the references of a table as far as the limit allows; return how many."""
         # What is left of a mere fragment is nothing; what is too long the joiner refuses by itself.
         table.pop("", None)
-        hrefs = list(table)
-        if len(hrefs) > self._joins_left:
-            self.dropped += len(hrefs) - self._joins_left
+        before = len(hrefs)
+        hrefs += table
+        over = len(hrefs) - self._joins_left
+        if over > 0:
+            self.dropped += over
             del hrefs[self._joins_left :]
-        self._joins_left -= len(hrefs)
-        return hrefs
+        return len(hrefs) - before
 
     def _join(self, base: str, href: str) -> str | None:
         key = (base, href)

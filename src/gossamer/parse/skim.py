@@ -71,7 +71,7 @@ def skim(
     """Read a page; None if it needs its tree. `charset` is the label of the HTTP header."""
     if _skim is None:
         return None
-    encoding = _encoding_of(charset)
+    encoding = _encoding_of(charset) if charset else ""
     rows = ROWS if with_fingerprint else None
     found = _skim(body, html5, not encoding, most_places, MAX_TEXT, rows)
     if found is None:

@@ -62,6 +62,8 @@ _ROOT: Final = re.compile(
     rb"<(?:[A-Za-z_][\w.-]{0,32}:)?([A-Za-z_][\w.-]{0,64})",
     re.IGNORECASE | re.DOTALL,
 )
+# What may follow the `<` of a declaration or of one of these roots; or nothing.
+_MAY_BE_XML: Final = frozenset((b"", *(bytes((letter,)) for letter in b"?usrfUSRF")))
 SITEMAP_ROOTS: Final = frozenset((b"urlset", b"sitemapindex", b"rss", b"feed", b"rdf"))
 # Bytes that text in no encoding of the web contains; MIME Sniffing, section 5.1.
 _BINARY_BYTES: Final = bytes((*range(9), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)))
@@ -70,7 +72,7 @@ _BINARY_BYTES: Final = bytes((*range(9), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 
 def content_type_of(claimed: str, body: bytes) -> str:
     """Return the type of a body without parameters; `claimed` is "" if nothing is claimed."""
     # The usual case; XML declarations and the roots of sitemaps and feeds are looked at below.
-    if claimed == HTML and body[:1] == b"<" and body[1:2].lower() not in b"?usrf":
+    if claimed == HTML and body[:1] == b"<" and body[1:2] not in _MAY_BE_XML:
         return HTML
     start = _readable(body[:_LOOKED_AT])
     magic = _magic(start)

@@ -23,7 +23,6 @@ from gossamer.parse.sniff import HTML, XHTML
 
 _MAX_BYTES: Final = 1 << 18
 _DIGITS: Final = b"0123456789"
-_WITHOUT_DIGITS: Final = dict.fromkeys(map(ord, "0123456789"))
 _SPACE: Final = b" \t"
 # Names that have something in common, and that: most texts have none of most of them.
 _CALENDAR: Final = tuple(
@@ -56,7 +55,8 @@ def _clauses(text: bytes) -> list[bytes]:
     plain = numbered.translate(None, _DIGITS)
     if len(plain) < len(numbered):
         for common, names in _CALENDAR:
-            for name in names if common in plain else ():
+            # Not `in`: of bytes that raises and catches an error each time.
+            for name in names if plain.find(common) >= 0 else ():
                 plain = plain.replace(name, b"")
     return plain.split()
 
@@ -67,7 +67,7 @@ def made_up_name(url: str) -> str:
     if name.isalpha() or name.isdecimal():
         return ""
     # Line2D is a word; 3f2a9b1c is none.
-    digits = len(name) - len(name.translate(_WITHOUT_DIGITS))
+    digits = len(name) - len(name.encode("ascii", "replace").translate(None, _DIGITS))
     return name if 4 * digits >= len(name) else ""
 
 

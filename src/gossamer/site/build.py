@@ -1,6 +1,6 @@
 """The pages of the map, from what the catalog holds of them."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -122,7 +122,7 @@ class Builder:
             return Unread(), no_assets()
         return seen, assets
 
-    def _whole(self, assets: Mapping[str, list[str]]) -> Assets:
+    def _whole(self, assets: Mapping[str, Sequence[str]]) -> Assets:
         """Return assets with a list for each kind."""
         keep = self._texts.setdefault
         whole = no_assets()

@@ -3,6 +3,7 @@
 Apart from the handlers: who only reads what they noted need not load what they understand pages by.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Raw, Struct, field
@@ -26,7 +27,7 @@ class _Noted(Struct, omit_defaults=True, forbid_unknown_fields=True):
 class Observation(_Noted):
     """What only the document itself tells."""
 
-    assets: dict[str, list[str]] = field(default_factory=dict)
+    assets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By kind, without the kinds of which there are none."""
 
 

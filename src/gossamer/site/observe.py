@@ -19,7 +19,7 @@ def observe(page: VisitedPage) -> Iterator[Observation]:
     body = page.body
     yield Observation(
         sha256=hashlib.sha256(body).hexdigest() if body else "",
-        assets={kind: list(urls) for kind, urls in page.assets.items()},
+        assets=page.assets,
         description=page.description,
         canonical=page.canonical,
         languages=dict(page.languages),
