@@ -11,6 +11,7 @@ from gossamer.messages import Fetch
 from gossamer.outcomes import name_of
 from gossamer.store.base32 import base32
 from gossamer.store.fields import TRUNCATED
+from gossamer.store.heads import protocol_of, stored_head
 
 try:
     from gossamer.store import _group
@@ -29,23 +30,33 @@ def ordinary_group(
     fetch: Fetch, parent: str | None, identity: bytes, digest: str
 ) -> Records | None:
     """Return response, request and metadata; None if that takes more than filling in a form."""
-    visit = fetch.visit
     if (
         _group is None
         or parent
-        or visit.via
+        or fetch.visit.via
         or fetch.flags
         or fetch.detail
         or fetch.outcome in TRUNCATED
     ):
         return None
+    records = _records(fetch, fetch.head, identity, digest)
+    if records is None and not protocol_of(fetch.head):
+        # A head that has to be changed before it is stored, as that of a chunked response.
+        head = stored_head(fetch.head, len(fetch.raw))
+        if head != fetch.head:
+            records = _records(fetch, head, identity, digest)
+    return records
+
+
+def _records(fetch: Fetch, head: bytes, identity: bytes, digest: str) -> Records | None:
+    visit = fetch.visit
     return _group.group(
         identity,
         fetch.fetched_at,
         visit.url,
         fetch.address,
         digest,
-        fetch.head,
+        head,
         fetch.raw,
         fetch.request_head,
         name_of(fetch.outcome),
