@@ -19,6 +19,7 @@ setup(
     ext_modules=[
         part("gossamer.parse._skim", "src/gossamer/parse", "skim.c", "simhash.h"),
         part("gossamer.url._plain", "src/gossamer/url", "plain.c", "keyset.h", "md5.h"),
+        part("gossamer.store._group", "src/gossamer/store", "group.c", "sha1.h"),
     ],
     # One build for every Python from 3.11 on.
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

@@ -59,7 +59,7 @@ def measure(pages, settings):
             for start in range(0, len(pages), BATCH):
                 begin = time.process_time()
                 for page in pages[start : start + BATCH]:
-                    store.append(page, parent="https://docs.example.org/api/index.html")
+                    store.append(page)
                 middle = time.process_time()
                 store.sync()
                 append += middle - begin

@@ -473,6 +473,19 @@ class TestContents:
         assert catalog.find_content(body) == (A, NOW + 1, digest, pointer)
         assert catalog.find_content(b"d" * 16) is None
 
+    def test_bodies_that_came_since_a_try_are_told(self, catalog):
+        catalog.add([found(A), found(B), found(C)], NOW)
+        bodies = [b"a" * 16, None, b"c" * 16]
+        dues = lease_all(catalog)
+        catalog.commit(
+            [done(due, checksum=body) for due, body in zip(dues, bodies, strict=True)], NOW
+        )
+        told = catalog.bodies_after(0, 10)
+        assert [body for _, body in told] == bodies
+        assert catalog.bodies_after(told[0][0], 10) == told[1:]
+        assert catalog.bodies_after(0, 2) == told[:2]
+        assert catalog.bodies_after(told[-1][0], 10) == []
+
     def test_how_far_archive_files_are_good_is_known(self, catalog):
         catalog.add([found(A), found(B), found(C)], NOW)
         pointers = [Pointer("x", 100, 10), Pointer("x", 50, 10), Pointer("y", 7, 3)]

@@ -96,7 +96,7 @@ HOT = [
     "count_host", "line_up_host", "count_outcome", "put_host_clock", "park_host", "host_clock",
     "file_id_of", "extend_file", "robots", "totals", "find_content", "url_with_prefix", "doc_id_of",
     "fresh_urls", "retries", "urls_on_probation", "on_probation", "acquit_url", "pending_of",
-    "keep_out_url", "is_open",
+    "keep_out_url", "is_open", "bodies_after",
 ]  # fmt: skip
 
 

@@ -25,7 +25,11 @@ def levels(found: list[checks.Check]) -> dict[str, str]:
 @pytest.mark.parametrize(("is_there", "level"), [(True, checks.OK), (False, checks.WARNING)])
 @pytest.mark.parametrize(
     ("part", "look"),
-    [("gossamer.parse.skim", checks.page_reader), ("gossamer.url.plain", checks.link_joiner)],
+    [
+        ("gossamer.parse.skim", checks.page_reader),
+        ("gossamer.url.plain", checks.link_joiner),
+        ("gossamer.store.group", checks.record_writer),
+    ],
 )
 def test_whether_a_part_is_compiled_is_told(monkeypatch, part, look, is_there, level):
     monkeypatch.setattr(f"{part}.is_compiled", lambda: is_there)

@@ -11,7 +11,14 @@ from store_samples import BASE, fetch_of, warcio_problems, warcio_records
 from gossamer.config.store import StoreSettings
 from gossamer.messages import Pointer
 from gossamer.outcomes import Outcome
-from gossamer.store.fields import RecordIds, metadata_block, one_line, record_date, target_uri
+from gossamer.store.fields import (
+    RecordIds,
+    metadata_block,
+    one_line,
+    record_date,
+    record_id,
+    target_uri,
+)
 from gossamer.store.members import record_of
 from gossamer.store.records import RecordWriter
 from gossamer.store.store import Known, payload_digest
@@ -175,8 +182,9 @@ def test_dates_are_utc_with_microseconds(moment, date):
 
 def test_record_ids_are_uuids_that_never_repeat():
     writers = [RecordIds() for _ in range(50)]
-    ids = {ids.new() for ids in writers for _ in range(50)}
-    assert len(ids) == 2_500
+    groups = [ids.new_group() for ids in writers for _ in range(50)]
+    ids = {record_id(group, place) for group in groups for place in range(3)}
+    assert len(ids) == 7_500
     pattern = rb"<urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}>"
     assert all(re.fullmatch(pattern, one) for one in ids)
 

@@ -455,6 +455,10 @@ JOIN fetch ON fetch.fetch_id = url.last_page
 JOIN file ON file.file_id = fetch.file_id
 WHERE content.checksum = ?;
 
+-- name: bodies_after
+-- Checksums of bodies that came since a try.
+SELECT fetch_id, checksum FROM fetch WHERE fetch_id > ? ORDER BY fetch_id LIMIT ?;
+
 -- name: insert_record
 -- What a handler made of a document.
 INSERT INTO record (doc_id, json) VALUES (?, ?);

@@ -194,6 +194,11 @@ class SqliteReader:
             return None
         return row[0], row[1], written_digest(row[2]), Pointer(row[3], row[4], row[5])
 
+    def bodies_after(self, fetch_id: int, limit: int) -> list[tuple[int, bytes | None]]:
+        """Return tries after this one, each with the checksum of the body that it brought."""
+        with self._database.doing("read checksums") as connection:
+            return connection.execute(QUERIES["bodies_after"], (fetch_id, limit)).fetchall()
+
     def records(self) -> Iterator[tuple[str, str]]:
         """Go through what handlers made of documents: pairs of URL and JSON."""
         return reading.records(self._database)

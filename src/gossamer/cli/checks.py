@@ -50,6 +50,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         libcurl(),
         page_reader(),
         link_joiner(),
+        record_writer(),
         authorities(settings.spider),
         open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0], settings.crawl.concurrency),
         clock(time.time()),
@@ -110,6 +111,13 @@ def link_joiner() -> Check:
     from gossamer.url.plain import is_compiled
 
     return _compiled_part("link joiner", "links take twice as long", is_compiled())
+
+
+def record_writer() -> Check:
+    """Check the part that writes what an archive keeps."""
+    from gossamer.store.group import is_compiled
+
+    return _compiled_part("record writer", "keeping a page takes a third longer", is_compiled())
 
 
 def _compiled_part(name: str, loss: str, is_compiled: bool) -> Check:

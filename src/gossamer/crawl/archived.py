@@ -1,7 +1,9 @@
 """What the archive holds already, so that a payload is stored once and repeated by reference.
 
 A worker knows what it has stored itself lately; what other workers and earlier runs have stored,
-the catalog knows, which a worker reads and never writes.
+the catalog knows, which a worker reads and never writes. Most bodies are new. So a worker asks the
+catalog now and then which have come since, as long as they are not too many to remember, and asks
+for one of them only if it may be there.
 """
 
 from typing import Final
@@ -13,11 +15,16 @@ from gossamer.clock import Clock
 from gossamer.config.catalog import CatalogSettings
 from gossamer.messages import Fetch
 from gossamer.store.store import Known, Stored
+from gossamer.url.plain import KEY_BYTES, Keys, KeySet
 
 _MAX_REMEMBERED: Final = 50_000
 _VIEW_SECONDS: Final = 1.0
 _LEAST_BYTES: Final = 512
 """A smaller payload is not worth a reference: the record would not get shorter."""
+_MAX_LEARNED: Final = 20_000
+"""So many bodies are not read at once: a catalog that knows as many is asked for each instead."""
+_MAX_BODIES: Final = 200_000
+"""5 MB, or 20 without the compiled set."""
 
 
 class Archived:
@@ -28,6 +35,7 @@ class Archived:
         self._clock = clock
         self._renew_at = 0.0
         self._own: dict[str, Known] = {}
+        self._bodies = _Bodies()
 
     def find(self, fetch: Fetch, digest: str) -> Known | None:
         """Return an earlier document with this payload; for a 304, the document it vouches for."""
@@ -38,10 +46,7 @@ class Archived:
         known = self._own.get(digest)
         if known is None:
             self._renew()
-            earlier = self._catalog.find_content(xxhash.xxh3_128_digest(fetch.body))
-            # The same body may have been sent with another content coding: another payload.
-            if earlier is not None and earlier[2] == digest:
-                known = Known(*earlier)
+            known = self._stored_by_others(xxhash.xxh3_128_digest(fetch.body), digest)
         return known
 
     def note(self, fetch: Fetch, stored: Stored) -> None:
@@ -66,6 +71,14 @@ class Archived:
         if now >= self._renew_at:
             self._renew_at = now + _VIEW_SECONDS
             self._catalog.renew_view()
+            self._bodies.learn(self._catalog)
+
+    def _stored_by_others(self, checksum: bytes, digest: str) -> Known | None:
+        if not self._bodies.may_have(checksum):
+            return None
+        earlier = self._catalog.find_content(checksum)
+        # The same body may have been sent with another content coding: another payload.
+        return Known(*earlier) if earlier is not None and earlier[2] == digest else None
 
     def _vouched_for(self, fetch: Fetch) -> Known | None:
         self._renew()
@@ -75,3 +88,28 @@ class Archived:
                     fetch.visit.url, earlier.fetched_at, earlier.payload_digest, earlier.pointer
                 )
         return None
+
+
+class _Bodies:
+    """The bodies that the catalog knows, by the first half of their checksums."""
+
+    def __init__(self) -> None:
+        self._last_fetch = 0
+        self._keys: Keys | None = KeySet()
+        """None: they are too many."""
+
+    def learn(self, catalog: SqliteCatalog) -> None:
+        """Read which have come since the last call."""
+        if self._keys is None:
+            return
+        new = catalog.bodies_after(self._last_fetch, _MAX_LEARNED)
+        if len(new) == _MAX_LEARNED or len(self._keys) + len(new) > _MAX_BODIES:
+            self._keys = None
+            return
+        for self._last_fetch, checksum in new:
+            if checksum is not None:
+                self._keys.add(checksum[:KEY_BYTES])
+
+    def may_have(self, checksum: bytes) -> bool:
+        """Whether the catalog is worth asking; it is where this is not sure."""
+        return self._keys is None or checksum[:KEY_BYTES] in self._keys

@@ -34,7 +34,10 @@ TRUNCATED: Final[dict[Outcome, str]] = {
 
 
 class RecordIds:
-    """Makes record ids: UUIDs of version 8 (RFC 9562), random for the writer, then a counter."""
+    """Makes record ids: UUIDs of version 8 (RFC 9562), random for the writer, then a counter.
+
+    The last digit is the place of a record in its group.
+    """
 
     def __init__(self) -> None:
         seed = os.urandom(9).hex()
@@ -44,9 +47,14 @@ class RecordIds:
         self._prefix = f"<urn:uuid:{first}-{second}-8{third}-{variant}{fourth}-".encode()
         self._numbers = count()
 
-    def new(self) -> bytes:
-        """Return an id that no other record has."""
-        return b"%b%012x>" % (self._prefix, next(self._numbers))
+    def new_group(self) -> bytes:
+        """Return what the ids of a group begin with, and no others; see `record_id`."""
+        return b"%b%011x" % (self._prefix, next(self._numbers))
+
+
+def record_id(group: bytes, place: int) -> bytes:
+    """Return the id of a record of a group."""
+    return b"%b%d>" % (group, place)
 
 
 def shared_headers(fetch: Fetch) -> bytes:

@@ -6,6 +6,7 @@ the first.
 """
 
 import hashlib
+from collections.abc import Iterator
 from typing import Final
 
 from isal import igzip_lib
@@ -22,9 +23,11 @@ from gossamer.store.fields import (
     metadata_block,
     one_line,
     record_date,
+    record_id,
     shared_headers,
     target_uri,
 )
+from gossamer.store.group import ordinary_group
 from gossamer.store.heads import ended_head, protocol_of, stored_head
 from gossamer.store.members import GZIP_HEADER
 from gossamer.store.repeats import Profile, classify
@@ -64,6 +67,11 @@ class RecordWriter:
     def __init__(self, settings: StoreSettings) -> None:
         self._settings = settings
         self._ids = RecordIds()
+        self._writes_all = (
+            settings.write_requests
+            and settings.write_metadata
+            and not settings.response_block_digests
+        )
 
     def group(
         self, fetch: Fetch, parent: str | None, known: Known | None, digest: str = ""
@@ -71,22 +79,17 @@ class RecordWriter:
         """Return all records of a fetch."""
         settings = self._settings
         digest, profile = classify(fetch, known, settings, digest)
-        identity = self._ids.new()
-        shared = shared_headers(fetch)
-        if not fetch.head:
-            first = self._resource(fetch, _START % (b"resource", identity) + shared, digest)
-        elif profile is None:
-            first = self._response(fetch, _START % (b"response", identity) + shared, digest)
-        else:
-            own = _START % (b"revisit", identity) + shared + _reference(profile, digest, known)
-            first = self._revisit(fetch, own)
-        data = first
-        beside = shared + b"WARC-Concurrent-To: %b\r\n" % identity
-        if settings.write_requests and fetch.request_head:
-            data += self._small(b"request", beside, _REQUEST_TYPE, ended_head(fetch.request_head))
-        if settings.write_metadata:
-            data += self._small(b"metadata", beside, _FIELDS_TYPE, metadata_block(fetch, parent))
-        return Group(data, len(first), digest, profile is not None)
+        identity = self._ids.new_group()
+        records: tuple[bytes, ...] | None = None
+        if self._writes_all and profile is None:
+            records = ordinary_group(fetch, parent, identity, digest)
+        if records is None:
+            response = self._first(fetch, identity, digest, profile, known)
+            records = (response, *self._beside(fetch, parent, identity))
+        first = _deflated(records[0], settings.compression_level)
+        rest = [_deflated(record, _SMALL_RECORD_LEVEL) for record in records[1:]]
+        data = GZIP_HEADER.join((b"", first, *rest))
+        return Group(data, len(GZIP_HEADER) + len(first), digest, profile is not None)
 
     def warcinfo(self, file: str, now: float) -> bytes:
         """Return the record that opens a file."""
@@ -98,7 +101,36 @@ class RecordWriter:
         }
         block = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value)
         headers = b"WARC-Date: %b\r\nWARC-Filename: %b\r\n" % (record_date(now), file.encode())
-        return self._small(b"warcinfo", headers, _FIELDS_TYPE, block.encode("utf-8", "replace"))
+        identity = record_id(self._ids.new_group(), 0)
+        record = _small(
+            b"warcinfo", identity, headers, _FIELDS_TYPE, block.encode("utf-8", "replace")
+        )
+        return _member(record, _SMALL_RECORD_LEVEL)
+
+    def _first(
+        self,
+        fetch: Fetch,
+        group: bytes,
+        digest: str,
+        profile: Profile | None,
+        known: Known | None,
+    ) -> bytes:
+        identity, shared = record_id(group, 0), shared_headers(fetch)
+        if not fetch.head:
+            return _resource(fetch, _START % (b"resource", identity) + shared, digest)
+        if profile is None:
+            return self._response(fetch, _START % (b"response", identity) + shared, digest)
+        own = _START % (b"revisit", identity) + shared + _reference(profile, digest, known)
+        return _revisit(fetch, own)
+
+    def _beside(self, fetch: Fetch, parent: str | None, group: bytes) -> Iterator[bytes]:
+        headers = shared_headers(fetch) + b"WARC-Concurrent-To: %b\r\n" % record_id(group, 0)
+        if self._settings.write_requests and fetch.request_head:
+            block = ended_head(fetch.request_head)
+            yield _small(b"request", record_id(group, 1), headers, _REQUEST_TYPE, block)
+        if self._settings.write_metadata:
+            block = metadata_block(fetch, parent)
+            yield _small(b"metadata", record_id(group, 2), headers, _FIELDS_TYPE, block)
 
     def _response(self, fetch: Fetch, headers: bytes, digest: str) -> bytes:
         raw = fetch.raw
@@ -109,28 +141,27 @@ class RecordWriter:
             whole.update(raw)
             own += b"WARC-Block-Digest: sha1:%b\r\n" % base32(whole.digest())
         framing = _HTTP_RESPONSE % (len(head) + len(raw))
-        data = b"".join((headers, own, framing, head, raw, b"\r\n\r\n"))
-        return _member(data, self._settings.compression_level)
+        return b"".join((headers, own, framing, head, raw, b"\r\n\r\n"))
 
-    def _resource(self, fetch: Fetch, headers: bytes, digest: str) -> bytes:
-        """A document without its HTTP head: the block is the payload, its type is a guess."""
-        own = b"WARC-Payload-Digest: %b\r\nWARC-Block-Digest: %b\r\n" % ((digest.encode(),) * 2)
-        media_type = content_type_of("", fetch.raw).encode()
-        framing = b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n" % (media_type, len(fetch.raw))
-        data = b"".join((headers, own, _oddities(fetch), framing, fetch.raw, b"\r\n\r\n"))
-        return _member(data, self._settings.compression_level)
 
-    def _revisit(self, fetch: Fetch, headers: bytes) -> bytes:
-        head = stored_head(fetch.head, len(fetch.raw))
-        own = b"WARC-Block-Digest: %b\r\n" % digest_of(head) + _oddities(fetch)
-        framing = _HTTP_RESPONSE % len(head)
-        data = b"".join((headers, own, framing, head, b"\r\n\r\n"))
-        return _member(data, self._settings.compression_level)
+def _resource(fetch: Fetch, headers: bytes, digest: str) -> bytes:
+    """Write a document without its HTTP head: the block is the payload, its type is a guess."""
+    own = b"WARC-Payload-Digest: %b\r\nWARC-Block-Digest: %b\r\n" % ((digest.encode(),) * 2)
+    media_type = content_type_of("", fetch.raw).encode()
+    framing = b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n" % (media_type, len(fetch.raw))
+    return b"".join((headers, own, _oddities(fetch), framing, fetch.raw, b"\r\n\r\n"))
 
-    def _small(self, kind: bytes, headers: bytes, media_type: bytes, block: bytes) -> bytes:
-        digest = digest_of(block)
-        data = _SMALL % (kind, self._ids.new(), headers, digest, media_type, len(block), block)
-        return _member(data, _SMALL_RECORD_LEVEL)
+
+def _revisit(fetch: Fetch, headers: bytes) -> bytes:
+    head = stored_head(fetch.head, len(fetch.raw))
+    own = b"WARC-Block-Digest: %b\r\n" % digest_of(head) + _oddities(fetch)
+    framing = _HTTP_RESPONSE % len(head)
+    return b"".join((headers, own, framing, head, b"\r\n\r\n"))
+
+
+def _small(kind: bytes, identity: bytes, headers: bytes, media_type: bytes, block: bytes) -> bytes:
+    digest = digest_of(block)
+    return _SMALL % (kind, identity, headers, digest, media_type, len(block), block)
 
 
 def _reference(profile: Profile, digest: str, known: Known | None) -> bytes:
@@ -164,5 +195,10 @@ def _oddities(fetch: Fetch) -> bytes:
     return headers
 
 
-def _member(data: bytes, level: int) -> bytes:
-    return GZIP_HEADER + igzip_lib.compress(data, level, igzip_lib.COMP_GZIP_NO_HDR)
+def _member(record: bytes, level: int) -> bytes:
+    return GZIP_HEADER + _deflated(record, level)
+
+
+def _deflated(record: bytes, level: int) -> bytes:
+    """Return a gzip member without its header, which says nothing that differs."""
+    return igzip_lib.compress(record, level, igzip_lib.COMP_GZIP_NO_HDR)

@@ -19,7 +19,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from gossamer.messages import Fetch, Pointer
-from gossamer.store.base32 import base32
+from gossamer.store.group import digest_text
 
 
 class Known(Struct, frozen=True):
@@ -102,4 +102,4 @@ class Store(Protocol):
 
 def payload_digest(raw: bytes) -> str:
     """Return the SHA-1 of a payload as WARC writes it."""
-    return "sha1:" + base32(hashlib.sha1(raw, usedforsecurity=False).digest()).decode()
+    return digest_text(hashlib.sha1(raw, usedforsecurity=False).digest())
