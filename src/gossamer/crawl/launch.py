@@ -185,12 +185,17 @@ def launched(count: int, module: str, first: Sequence[str] = ()) -> Iterator[lis
             worker.close()
 
 
-def fetchers(count: int, *, keep: bool) -> contextlib.AbstractContextManager[list[Launched]]:
-    """Fork workers that fetch, and perhaps `keep` what they fetch, as `launched` says."""
+def fetchers(
+    count: int, *, keep: bool, handlers: Sequence[str] = ()
+) -> contextlib.AbstractContextManager[list[Launched]]:
+    """Fork workers that fetch, and perhaps `keep` what they fetch, as `launched` says.
+
+    `handlers`: modules of ours with handlers that all of them will use.
+    """
     _load(_IN_COMMON)
     if keep:
         _load(_IN_COMMON_TO_KEEP)
-    return launched(count, FETCHER, _TO_KEEP if keep else ())
+    return launched(count, FETCHER, (*(_TO_KEEP if keep else ()), *handlers))
 
 
 def worker_count(wanted: int) -> int:
