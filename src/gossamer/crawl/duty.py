@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -18,20 +19,35 @@ from gossamer.crawl.watch import Watch
 from gossamer.crawl.workspace import hold_as_worker
 
 _PR_SET_PDEATHSIG: Final = 1
+_MOMENT_SECONDS: Final = 0.000_2
 
 
 def report_for_duty(arguments: Sequence[str]) -> tuple[Link, Watch, Assignment]:
     """Do what every worker of the ring does first; return what connects it with its parent."""
-    link, watch, first = begin_duty(arguments)
+    link, watch, first = _listen(arguments)
     assignment = decode_assignment(first)
     if assignment.workers_lock:
         hold_as_worker(Path(assignment.workers_lock))
     return link, watch, assignment
 
 
+def say_ready(link: Link, arguments: Sequence[str]) -> None:
+    """End with the parent from now on, and let it know that orders may come.
+
+    Before that there is nothing to lose; and if we were forked by a nursery, it has ended by now,
+    while we prepared ourselves, so that nobody waits for that.
+    """
+    _stay_with_parent(arguments)
+    link.send(Tag.READY, None)
+
+
 def begin_duty(arguments: Sequence[str]) -> tuple[Link, Watch, bytes]:
-    """Do what every child process of ours does first; return what its parent tells it, too."""
-    die_with_parent(int(arguments[2]))
+    """Do what other child processes of ours do first; return what their parent tells, too."""
+    _stay_with_parent(arguments)
+    return _listen(arguments)
+
+
+def _listen(arguments: Sequence[str]) -> tuple[Link, Watch, bytes]:
     calm_collector()
     # Ctrl-C and a service manager's SIGTERM reach the whole group; the coordinator decides, and
     # when it is gone, so are we.
@@ -49,6 +65,14 @@ def _first_message(link: Link) -> bytes:
                 return payload
         if link.closed:
             sys.exit(1)
+
+
+def _stay_with_parent(arguments: Sequence[str]) -> None:
+    """Become a child of the process that the arguments name, if we are not yet, and end with it."""
+    parent, nursery = map(int, arguments[2:4])
+    while nursery and os.getppid() == nursery:
+        time.sleep(_MOMENT_SECONDS)
+    die_with_parent(parent)
 
 
 def die_with_parent(parent: int) -> None:
