@@ -190,6 +190,9 @@ def fetchers(
     `handlers`: modules of ours with handlers that all of them will use.
     """
     _load(_IN_COMMON)
+    from gossamer.spider.loop import prepare  # noqa: PLC0415 - not before it is needed
+
+    prepare()
     if keep:
         _load(_IN_COMMON_TO_KEEP)
     return launched(count, FETCHER, (*(_TO_KEEP if keep else ()), *handlers))
