@@ -23,8 +23,13 @@ _MOMENT_SECONDS: Final = 0.000_2
 
 
 def report_for_duty(arguments: Sequence[str]) -> tuple[Link, Watch, Assignment]:
-    """Do what every worker of the ring does first; return what connects it with its parent."""
-    link, watch, first = _listen(arguments)
+    """Do what every worker of the ring does first; return what connects it with its parent.
+
+    One that a nursery forked ends with its parent only when it says that it is ready: by then, and
+    while it prepares itself, the nursery ends, so that nobody waits for that.
+    """
+    _, nursery = _parents(arguments)
+    link, watch, first = _listen(arguments) if nursery else begin_duty(arguments)
     assignment = decode_assignment(first)
     if assignment.workers_lock:
         hold_as_worker(Path(assignment.workers_lock))
@@ -32,11 +37,7 @@ def report_for_duty(arguments: Sequence[str]) -> tuple[Link, Watch, Assignment]:
 
 
 def say_ready(link: Link, arguments: Sequence[str]) -> None:
-    """End with the parent from now on, and let it know that orders may come.
-
-    Before that there is nothing to lose; and if we were forked by a nursery, it has ended by now,
-    while we prepared ourselves, so that nobody waits for that.
-    """
+    """End with the parent from now on at the latest, and let it know that orders may come."""
     _stay_with_parent(arguments)
     link.send(Tag.READY, None)
 
@@ -69,10 +70,15 @@ def _first_message(link: Link) -> bytes:
 
 def _stay_with_parent(arguments: Sequence[str]) -> None:
     """Become a child of the process that the arguments name, if we are not yet, and end with it."""
-    parent, nursery = map(int, arguments[2:4])
+    parent, nursery = _parents(arguments)
     while nursery and os.getppid() == nursery:
         time.sleep(_MOMENT_SECONDS)
     die_with_parent(parent)
+
+
+def _parents(arguments: Sequence[str]) -> tuple[int, int]:
+    """Return the parent, and the nursery that comes before it, if there is one (else 0)."""
+    return int(arguments[2]), int(arguments[3])
 
 
 def die_with_parent(parent: int) -> None:
