@@ -191,6 +191,17 @@ def test_help_starts_without_the_rooms():
     assert done.stderr.strip() == b"[]"
 
 
+@pytest.mark.parametrize("words", [["site"], ["crawl"], ["news", "add"]])
+def test_help_is_as_wide_as_the_terminal(monkeypatch, capsys, words):
+    def longest_line(width: int) -> int:
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main.main([*words, "--help"]) == 0
+        options = capsys.readouterr().out.partition("options:")[2].partition("examples:")[0]
+        return max(map(len, options.splitlines()))
+
+    assert longest_line(60) <= 58 < longest_line(100) <= 98
+
+
 def commands_of(parser) -> list[str]:
     (action,) = (each for each in parser._actions if each.choices)
     return list(action.choices)
@@ -218,9 +229,12 @@ def test_a_command_does_not_load_the_others():
 def test_a_map_of_a_site_loads_neither_the_archive_nor_other_formats():
     """What every run loads is waited for before the first request."""
     program = (
-        "import sys, gossamer.crawl.worker, gossamer.site.run, gossamer.site.writing; "
+        "import sys, gossamer.cli.progress, gossamer.crawl.worker, gossamer.site.run, "
+        "gossamer.site.writing; from gossamer.cli.main import main, parser; "
+        "parser(['site']).parse_args(['site', 'http://a.example/']); "
         "rare = {'pycares', 'regex', 'tomllib', 'difflib', 'importlib.resources', 'email.utils', "
-        "'gossamer.store.warc', 'gossamer.store.raw_copies', 'gossamer.site.formats.html'}; "
+        "'gossamer.store.warc', 'gossamer.store.raw_copies', 'gossamer.site.formats.html', "
+        "'ssl', 'tempfile', 'shutil', 'traceback', 'brotli', 'zstandard', 'isal'}; "
         "print(sorted(rare & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

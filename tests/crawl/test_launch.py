@@ -115,3 +115,16 @@ def loaded_by(*modules: str) -> set[str]:
     script = f"import sys, {', '.join(modules)}; print(*sys.modules)"
     command = [sys.executable, "-c", script]
     return set(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+
+
+def test_forking_workers_that_fetch_leaves_nothing_of_libcurl_open():
+    """It makes once, before them, what each would make for itself; they share no connection."""
+    script = (
+        "import os; from gossamer.crawl.launch import fetchers\n"
+        "def open_files(): return set(os.listdir('/proc/self/fd'))\n"
+        "before = open_files()\n"
+        "with fetchers(0, keep=False): print(len(open_files() - before))"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "0"

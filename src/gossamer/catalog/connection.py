@@ -1,7 +1,6 @@
 """Opens the database, and turns what SQLite refuses into our errors, here and nowhere else."""
 
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -221,6 +220,8 @@ def _uri(path: str, mode: str) -> str:
 
 
 def _is_full(path: str) -> bool:
+    import shutil  # noqa: PLC0415 - 1 ms of each start, for what is hardly ever asked
+
     try:
         return shutil.disk_usage(Path(path).parent).free < _SCARCE_BYTES
     except OSError:

@@ -5,7 +5,6 @@ counts its CPU time in microseconds a page.
 """
 
 import os
-import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -119,6 +118,8 @@ class LiveDisplay:
         if now >= self._next_rate:
             self._rates.append(progress.pages_per_second)
             self._next_rate = now + 1.0
+        import shutil
+
         width = shutil.get_terminal_size().columns
         lines = live_lines(progress, self._rates, now - self._started)
         if self._bar:

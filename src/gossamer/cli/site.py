@@ -163,8 +163,11 @@ def run(arguments: Namespace) -> int:
 
     from gossamer.cli.progress import follow
     from gossamer.crawl.launch import fetchers, worker_count
+    from gossamer.site.observation import HANDLER
 
-    with fetchers(worker_count(settings.crawl.workers), keep=directory is not None) as workers:
+    observer = HANDLER.partition(":")[0]
+    count = worker_count(settings.crawl.workers)
+    with fetchers(count, keep=directory is not None, handlers=[observer]) as workers:
         from gossamer.site.run import Plan, map_site, missing_secrets
 
         if arguments.resume is not None:

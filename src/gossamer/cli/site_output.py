@@ -202,16 +202,15 @@ class Show(NamedTuple):
         comparison: "Comparison | None",
         file: TextIO,
     ) -> None:
-        look = _look(file)
         if comparison is not None:
             from gossamer.site import compare_writing
 
-            compare_writing.write_text(comparison, file, look)
+            compare_writing.write_text(comparison, file, _look(file))
         if findings is not None and (self.tells or self.checks):
             from gossamer.site.audit.writing import write_text
 
             print(file=file)
-            write_text(findings if self.tells else _of_assets(findings), file, look)
+            write_text(findings if self.tells else _of_assets(findings), file, _look(file))
         if self.goals and not self.quiet and all(goal.path is not None for goal in self.goals):
             _print_summary(site_map, self.goals, file)
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.config.check import check
-from gossamer.config.schema import Key, tables
+from gossamer.config.schema import TABLES, Key, keys_in
 from gossamer.config.settings import Settings
 from gossamer.errors import ConfigError
 
@@ -35,7 +35,7 @@ def load(path: Path | None, overrides: Mapping[str, Mapping[str, object]]) -> Se
 
 def load_with_origins(path: Path | None, overrides: Mapping[str, Mapping[str, object]]) -> Loaded:
     """Return the effective settings and where each came from."""
-    values: dict[str, dict[str, Any]] = {table: {} for table in tables()}
+    values: dict[str, dict[str, Any]] = {table: {} for table in TABLES}
     origins: dict[tuple[str, str], str] = {}
     layers: list[tuple[str, Mapping[str, object]]] = [(COMMAND_LINE, overrides)]
     if path is not None:
@@ -93,7 +93,7 @@ def _keys_set(origin: str, layer: Mapping[str, object]) -> list[tuple[Key, Any]]
     found: dict[tuple[str, str], tuple[Key, Any]] = {}
     spelled: dict[tuple[str, str], str] = {}
     for table, entries in layer.items():
-        if table not in tables() or not isinstance(entries, Mapping):
+        if table not in TABLES or not isinstance(entries, Mapping):
             raise ConfigError(f"{origin}: {_not_a_table(table, entries)}")
         for name, value in entries.items():
             key = _find(origin, table, name)
@@ -107,9 +107,9 @@ def _keys_set(origin: str, layer: Mapping[str, object]) -> list[tuple[Key, Any]]
 
 
 def _find(origin: str, table: str, name: str) -> Key:
-    keys = tables().get(table)
-    if keys is None:
+    if table not in TABLES:
         raise ConfigError(f"{origin}: {_not_a_table(table, {})}")
+    keys = keys_in(table)
     if name in keys:
         return keys[name]
     for key in keys.values():
@@ -119,7 +119,7 @@ def _find(origin: str, table: str, name: str) -> Key:
 
 
 def _advice(table: str, name: str) -> str:
-    elsewhere = [other for other in tables() if name in _names(other)]
+    elsewhere = [other for other in TABLES if name in _names(other)]
     if elsewhere:
         return f"it belongs in [{elsewhere[0]}]"
     known = {spelling.lower(): spelling for spelling in reversed(_names(table))}
@@ -130,18 +130,18 @@ def _advice(table: str, name: str) -> str:
 
 
 def _names(table: str) -> list[str]:
-    keys = tables()[table].values()
+    keys = keys_in(table).values()
     return [key.name for key in keys] + [key.source_name for key in keys if key.source_name]
 
 
 def _not_a_table(name: str, value: object) -> str:
-    known = ", ".join(f"[{table}]" for table in tables())
-    if name in tables():
+    known = ", ".join(f"[{table}]" for table in TABLES)
+    if name in TABLES:
         return f"[{name}] is a table of settings, not a value ({value!r})"
-    owners = [table for table in tables() if name in _names(table)]
+    owners = [table for table in TABLES if name in _names(table)]
     if owners:
         return f"{name} stands outside of a table; put it below [{owners[0]}]"
-    nearest = _nearest(name, tables())
+    nearest = _nearest(name, TABLES)
     hint = f"did you mean [{nearest[0]}]? " if nearest else ""
     return f"unknown table [{name}]; {hint}the tables are {known}"
 

@@ -3,7 +3,7 @@
 import math
 import re
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, Final, get_type_hints
 
 import msgspec
 from msgspec import Struct, inspect
@@ -40,13 +40,18 @@ class Key(Struct, frozen=True):
         return f"{self.type}, {self.allowed}" if self.allowed else self.type
 
 
-@cache
+TABLES: Final = Settings.__struct_fields__
+
+
 def tables() -> dict[str, dict[str, Key]]:
     """Return all settings: table name -> key name -> key."""
-    return {
-        table: keys_of(table, struct)
-        for table, struct in get_type_hints(Settings, include_extras=True).items()
-    }
+    return {table: keys_in(table) for table in TABLES}
+
+
+@cache
+def keys_in(table: str) -> dict[str, Key]:
+    """Return the settings of one table by their names: most runs look at one or two."""
+    return keys_of(table, struct_of(table))
 
 
 def struct_of(table: str) -> type[Struct]:

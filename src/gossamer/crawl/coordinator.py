@@ -111,8 +111,9 @@ class Coordinator:
                 return stop
 
     def _turn(self) -> Stop | None:
-        now = self._clock.monotonic()
         self._writer.collect()
+        # After that: what was just offered may be ordered at once.
+        now = self._clock.monotonic()
         if self._stops.error is not None:
             raise self._stops.error
         if self._deliveries is not None:

@@ -9,7 +9,6 @@ another message.
 Who fetched it does not matter here: the spider of this process, or one on another machine.
 """
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -270,6 +269,8 @@ def _finder(settings: Settings, start_urls: Sequence[str], joiner: Joiner) -> Fi
 
 
 def _failure(fetch: Fetch, error: Exception) -> Findings:
+    import traceback  # noqa: PLC0415 - 1 ms of each start, for bugs only
+
     return Findings(
         doc_id=fetch.visit.doc_id,
         trans_id=fetch.visit.trans_id,

@@ -14,7 +14,6 @@ import os
 import signal
 import socket
 import sys
-import time
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -31,7 +30,6 @@ _IN_COMMON: Final = ("gossamer.spider.spider", "gossamer.url.traps")
 _IN_COMMON_TO_KEEP: Final = ("gossamer.catalog.sqlite", "gossamer.store.repair")
 _TO_KEEP: Final = ("gossamer.crawl.archived", "gossamer.store.warc")
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_MOMENT_SECONDS: Final = 0.000_2
 _SEND_BUFFER_BYTES: Final = 1 << 20
 # Bodies come and go: memory kept for the next one saves the kernel from clearing it anew (glibc).
 _MMAP_THRESHOLD, _TRIM_THRESHOLD, _TOP_PAD = 64 << 20, 256 << 20, 4 << 20
@@ -69,7 +67,8 @@ class Nursery:
     """A copy of this process that loads a module, forks the workers expected, and ends.
 
     Workers are this process's own children then: it adopts what its children leave behind, until
-    the nursery has ended. A worker waits for that, since it dies with its parent.
+    the nursery has ended. A worker waits for that before it says that it is ready, since it dies
+    with its parent.
     """
 
     def __init__(self, module: str, first: Sequence[str]) -> None:
@@ -131,9 +130,7 @@ class Nursery:
                     os.write(report, array("i", (number, os.getpid())).tobytes())
                     descriptors = (theirs.fileno(), watch)
                     _leave_parent(descriptors)
-                    while os.getppid() == nursery:
-                        time.sleep(_MOMENT_SECONDS)
-                    sys.exit(run(_arguments(descriptors, parent)))
+                    sys.exit(run(_arguments(descriptors, parent, nursery)))
         sys.exit(0)
 
 
@@ -185,12 +182,20 @@ def launched(count: int, module: str, first: Sequence[str] = ()) -> Iterator[lis
             worker.close()
 
 
-def fetchers(count: int, *, keep: bool) -> contextlib.AbstractContextManager[list[Launched]]:
-    """Fork workers that fetch, and perhaps `keep` what they fetch, as `launched` says."""
+def fetchers(
+    count: int, *, keep: bool, handlers: Sequence[str] = ()
+) -> contextlib.AbstractContextManager[list[Launched]]:
+    """Fork workers that fetch, and perhaps `keep` what they fetch, as `launched` says.
+
+    `handlers`: modules of ours with handlers that all of them will use.
+    """
     _load(_IN_COMMON)
+    from gossamer.spider.loop import prepare  # noqa: PLC0415 - not before it is needed
+
+    prepare()
     if keep:
         _load(_IN_COMMON_TO_KEEP)
-    return launched(count, FETCHER, _TO_KEEP if keep else ())
+    return launched(count, FETCHER, (*(_TO_KEEP if keep else ()), *handlers))
 
 
 def worker_count(wanted: int) -> int:
@@ -223,9 +228,9 @@ def _load(modules: Sequence[str]) -> None:
         importlib.import_module(name)
 
 
-def _arguments(descriptors: Sequence[int], parent: int) -> list[str]:
+def _arguments(descriptors: Sequence[int], parent: int, nursery: int = 0) -> list[str]:
     """Return what a worker is told on its command line."""
-    return [*map(str, descriptors), str(parent)]
+    return [*map(str, descriptors), str(parent), str(nursery)]
 
 
 def _adopt_orphans(*, yes: bool) -> None:

@@ -51,7 +51,6 @@ from gossamer.crawl.writer import Writer
 from gossamer.errors import InputError
 from gossamer.messages import Findings
 from gossamer.spider.spider import Spider
-from gossamer.store.repair import repair
 from gossamer.url.address import AddressPolicy
 from gossamer.url.parts import host_of
 from gossamer.urlserver.dns import Resolver
@@ -113,6 +112,8 @@ def crawl_workspace(
                 f"nothing to crawl in {directory}: it has no start URL yet; "
                 f"give one: gossamer crawl URL --dir {quote(str(directory))}"
             )
+        from gossamer.store.repair import repair  # noqa: PLC0415 - a map of a site keeps nothing
+
         repair(workspace.archive, catalog.known_good())
         recovery = begin_run(catalog, log, settings.url, judge, clock.time(), archive)
         reconsider(catalog, seeds, settings, clock.time())

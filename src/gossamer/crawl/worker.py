@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gossamer.clock import Clock, SystemClock
-from gossamer.crawl.duty import report_for_duty
+from gossamer.crawl.duty import report_for_duty, say_ready
 from gossamer.crawl.intake import Intake, Send, archive_store
 from gossamer.crawl.link import Assignment, Link, Tag, decode_orders
 from gossamer.crawl.watch import Watch
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     spider = Spider(assignment.settings.spider, AddressPolicy.from_bytes(assignment.policy), clock)
     intake = Intake(assignment, archive_store(assignment, clock), watch, clock, link.send)
     worker = Worker(spider, intake, link.send)
-    link.send(Tag.READY, None)
+    say_ready(link, arguments)
     _serve(link, spider, worker)
     worker.close()
     return 0

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
-from gossamer.crawl.duty import report_for_duty
+from gossamer.crawl.duty import report_for_duty, say_ready
 from gossamer.crawl.intake import Intake, Send, archive_store
 from gossamer.crawl.link import (
     Assignment,
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run a worker process: descriptors of the link and of the watch are its arguments."""
     link, watch, assignment = report_for_duty(arguments)
     worker = _worker(assignment, watch, SystemClock(), link.send)
-    link.send(Tag.READY, None)
+    say_ready(link, arguments)
     _serve(link, worker)
     worker.close()
     return 0

@@ -14,7 +14,7 @@ go on.
 """
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import filterfalse
 from typing import Final, NamedTuple, Protocol
 
@@ -182,7 +182,7 @@ class _Walk:
         self.sitemaps: set[str] = set()
         self.found = found
 
-    def go(self, starts: Iterable[str]) -> None:
+    def go(self, starts: Collection[str]) -> None:
         """Meet these pages and all that they lead to, level by level."""
         depth = 0
         level: list[Met] = []
@@ -221,9 +221,11 @@ class _Walk:
             self._lead(met.url, targets, met.depth + 1, below)
 
     def _lead(
-        self, parent: str | None, targets: Iterable[str], depth: int, into: list[Met]
+        self, parent: str | None, targets: Collection[str], depth: int, into: list[Met]
     ) -> None:
-        # A page may name a URL in several places.
+        # Most pages lead to nothing new; and a page may name a URL in several places.
+        if self.seen.issuperset(targets):
+            return
         for url in dict.fromkeys(filterfalse(self.seen.__contains__, targets)):
             self.seen.add(url)
             into.append(Met(self._names.numbers[url], url, parent, depth))

@@ -36,6 +36,11 @@ class _Poller(Protocol):
     def close(self) -> None: ...
 
 
+def prepare() -> None:
+    """Have libcurl make now what it makes once: a process that forks makes it for its children."""
+    pycurl.CurlMulti().close()
+
+
 class Loop:
     """Runs many transfers and watches a few descriptors of others.
 

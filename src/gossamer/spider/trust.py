@@ -1,7 +1,8 @@
 """Where trusted certificate authorities are found on this machine."""
 
-import ssl
-import tempfile
+# What ssl is made from: the module itself takes 2 ms of each start, for one question.
+import _ssl
+import os
 from pathlib import Path
 from typing import IO, Final
 
@@ -29,6 +30,8 @@ class Trust:
         self._merged: IO[bytes] | None = None
         if settings.ca_file:
             own = _read_own(settings.ca_file)
+            import tempfile  # noqa: PLC0415 - few have authorities of their own
+
             system = Path(self.path).read_bytes() if self.path else b""
             self._merged = tempfile.NamedTemporaryFile(prefix="gossamer-")  # noqa: SIM115 - closed in close
             self._merged.write(own + b"\n" + system)
@@ -42,8 +45,9 @@ class Trust:
 
 
 def _system_bundle() -> str:
-    paths = ssl.get_default_verify_paths()
-    for name in (paths.cafile, paths.openssl_cafile, *_BUNDLES):
+    # As ssl.get_default_verify_paths does: SSL_CERT_FILE, or where this OpenSSL looks by itself.
+    variable, customary, *_ = _ssl.get_default_verify_paths()
+    for name in (os.environ.get(variable), customary, *_BUNDLES):
         if name and Path(name).is_file():
             return name
     return ""

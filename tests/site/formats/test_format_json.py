@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from map_samples import SITE, hostile, large, realistic, site_map_of, small
+from map_samples import page as page_of
 
 from gossamer.site.formats import json as json_format
 from gossamer.site.formats import jsonl
@@ -50,6 +51,20 @@ def test_the_object_has_summary_pages_and_errors():
     assert start["parent"] is None
     assert start["error"] is None
     assert result["summary"]["pages"] == 2
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 17])
+def test_pages_are_one_a_line_however_many_are_encoded_together(count):
+    """Also where they have what is written as an escape."""
+    site_map = site_map_of(
+        [page_of(f"/{number}", title=f"ü\u202e {number}") for number in range(count)]
+    )
+    alone = written(site_map, jsonl).decode().split("\n")
+    assert alone.pop() == ""
+    assert [json.loads(line)["title"] for line in alone] == [each.title for each in site_map.pages]
+    assert all(map(str.isprintable, alone))
+    start, lines = ("\n", ",\n".join(alone) + "\n") if count else ("", "")
+    assert f'"pages": [{start}{lines}],\n"errors"' in written(site_map).decode()
 
 
 def test_errors_are_pages_too_and_say_where_they_are_linked():

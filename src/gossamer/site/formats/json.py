@@ -7,7 +7,8 @@ One page a line, so that two maps can be compared with `diff` and a map of any s
 is encoded.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import starmap
 from operator import attrgetter
 from typing import BinaryIO, Final
 
@@ -21,7 +22,10 @@ from gossamer.wording import safe_json
 FIELDS: Final = tuple(name for name in Page.__struct_fields__ if name != "facts")
 """Of a page, in the order in which they are written."""
 
+_TOGETHER: Final = 8
+"""So many pages are encoded, looked through and written together."""
 _ENCODER: Final = msgspec.json.Encoder()
+_BETWEEN: Final = b",\n"
 _Line: Final = msgspec.defstruct("_Line", FIELDS)
 _fields: Final = attrgetter(*FIELDS)
 
@@ -44,7 +48,7 @@ def write(
     """Write the map as one JSON object."""
     file.write(b'{"summary": ' + encoded(summary_of(site_map)))
     file.write(b',\n"pages": [')
-    _write_lines(map(page_line, site_map.pages), file)
+    _write_lines(page_lines(site_map.pages, _BETWEEN), file)
     file.write(b'],\n"errors": [')
     _write_lines(_error_lines(site_map), file)
     file.write(b"]")
@@ -61,9 +65,11 @@ def write(
     file.write(b"}\n")
 
 
-def page_line(page: Page) -> bytes:
-    """Return a page as JSON, in one line."""
-    return encoded(_Line(*_fields(page)))
+def page_lines(pages: Sequence[Page], between: bytes) -> Iterator[bytes]:
+    """Yield pages as JSON, some at a time; each in one line, with this between two of them."""
+    for start in range(0, len(pages), _TOGETHER):
+        lines = starmap(_Line, map(_fields, pages[start : start + _TOGETHER]))
+        yield safe_json(between.join(map(_ENCODER.encode, lines)))
 
 
 def encoded(value: object) -> bytes:
@@ -77,10 +83,10 @@ def _error_lines(site_map: SiteMap) -> Iterator[bytes]:
             yield encoded(ErrorEntry(page.url, page.status, page.error, page.facts.linked_from))
 
 
-def _write_lines(lines: Iterable[bytes], file: BinaryIO) -> None:
-    between = b"\n"
-    for line in lines:
-        file.write(between + line)
-        between = b",\n"
-    if between != b"\n":
-        file.write(b"\n")
+def _write_lines(lines: Iterator[bytes], file: BinaryIO) -> None:
+    first = next(lines, None)
+    if first is None:
+        return
+    file.write(b"\n" + first)
+    file.writelines(_BETWEEN + more for more in lines)
+    file.write(b"\n")

@@ -2,10 +2,10 @@
 
 from typing import BinaryIO
 
-from gossamer.site.formats.json import page_line
+from gossamer.site.formats.json import page_lines
 from gossamer.site.model import SiteMap
 
 
 def write(site_map: SiteMap, file: BinaryIO) -> None:
     """Write one line for each page."""
-    file.writelines(page_line(page) + b"\n" for page in site_map.pages)
+    file.writelines(lines + b"\n" for lines in page_lines(site_map.pages, b"\n"))
