@@ -118,6 +118,8 @@ def _nginx_configuration(folder: Path, port: int) -> Path:
         + ("user root;\n" if os.geteuid() == 0 else "")
         + "events { worker_connections 4096; }\n"
         "http { access_log off; keepalive_requests 10000000; default_type text/html;\n"
+        # No two pages of a site have the same tag.
+        "etag off; add_header ETag '\"$request_id\"';\n"
         f"server {{ listen 127.0.0.1:{port}; root {folder}; }} }}\n"
     )
     return path

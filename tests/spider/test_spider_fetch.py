@@ -16,6 +16,7 @@ from gossamer.clock import SystemClock
 from gossamer.config.spider import SpiderSettings
 from gossamer.config.url import UrlSettings
 from gossamer.errors import ConfigError
+from gossamer.messages import Kind, Manner
 from gossamer.outcomes import Outcome
 from gossamer.spider.spider import Spider
 from gossamer.url.address import AddressPolicy
@@ -147,6 +148,36 @@ def test_conditions_do_not_leak_into_the_next_visit(
     assert (fresh.outcome, fresh.body) == (Outcome.OK, b"whole")
     assert b"If-None-Match" not in server.requests[1]
     assert server.accepted == 1, "304 with a length left the connection usable"
+
+
+def test_a_handle_asks_for_each_visit_as_a_new_one_would(
+    server: RawServer, make_spider: MakeSpider
+) -> None:
+    """One handle is used for all of them, whatever the visit before was."""
+    own = Manner(headers=(("X-Own", "1"), ("User-Agent", "other")))
+    kinds: list[tuple[str, dict[str, object]]] = [
+        ("a", {}),
+        ("a", {"kind": int(Kind.CHECK)}),
+        ("known", {"etag": '"1"'}),
+        ("known", {"last_modified": "Mon, 16 Nov 2026 19:01:43 GMT"}),
+        ("chunked", {}),
+        ("a", {"manner": own}),
+        ("a", {"tries": 1}),
+        ("a", {"address": "127.0.0.2"}),
+    ]
+
+    def asked(spider: Spider, path: str, fields: dict[str, object]) -> tuple[object, ...]:
+        earlier = len(server.requests)
+        fetch = fetch_one(spider, url(server, path), **fields)
+        seen = (fetch.outcome, fetch.head, fetch.headers, fetch.body, fetch.flags, fetch.address)
+        return server.requests[earlier:], fetch.request_head, *seen
+
+    fresh = [asked(make_spider(), *kind) for kind in kinds]
+    spider = make_spider()
+    for before, expected_before in zip(kinds, fresh, strict=True):
+        for kind, expected in zip(kinds, fresh, strict=True):
+            assert asked(spider, *before) == expected_before
+            assert asked(spider, *kind) == expected
 
 
 def test_a_validator_cannot_add_a_header_line(server: RawServer, make_spider: MakeSpider) -> None:

@@ -154,3 +154,14 @@ def test_lines_by_the_thousand_are_not_all_remembered() -> None:
         assert head is not None
         assert head.headers == ((f"x-{number}", str(number)),)
     assert heads.remembered() <= 3 * 2_048
+
+
+def test_lines_that_do_not_come_again_are_not_remembered() -> None:
+    heads = PlainHeads(SETTINGS)
+    remembered = set()
+    for number in range(10):
+        head = heads.read(of(*NGINX, b'ETag: "%d"' % number))
+        assert head is not None
+        assert head.headers[-1] == ("etag", f'"{number}"')
+        remembered.add(heads.remembered())
+    assert len(remembered) == 1

@@ -13,7 +13,7 @@ the lines.
 import select
 import socket
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pycurl
 
@@ -28,9 +28,13 @@ _FIRST_PEEK_BYTES: Final = 4_096
 _LARGEST_PEEK_BYTES: Final = 32_768
 # How much may be looked at again and again while a head trickles in.
 _PATIENCE_BYTES: Final = 8_388_608
+_PEEK: Final = socket.MSG_PEEK
 _SOCKET: Final = pycurl.ACTIVESOCKET
 _HOLD: Final = pycurl.PAUSE_RECV
 _LET_GO: Final = pycurl.PAUSE_CONT
+# What stands for the descriptor of a transfer that is not here, or whose request is not out yet.
+OUTSIDE: Final = -1
+_ENTERED: Final = -2
 _EDGES: Final = (
     getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLRDHUP", 0) | getattr(select, "EPOLLET", 0)
 )
@@ -39,7 +43,9 @@ _EDGES: Final = (
 class Held(Protocol):
     """What the gate needs of a transfer."""
 
-    handle: pycurl.Curl
+    pause: Callable[[int], None]
+    getinfo: Callable[[int], Any]
+    """Both of its handle."""
     is_held: bool
     """Whether its response is looked at before libcurl sees it."""
     gate_descriptor: int
@@ -96,7 +102,8 @@ class Gate:
             # It has been here before, on a kept connection that proved dead.
             self.leave(transfer)
         if transfer.is_held:
-            transfer.handle.pause(_HOLD)
+            transfer.pause(_HOLD)
+        transfer.gate_descriptor = _ENTERED
         self._entered[transfer] = None
 
     def settle(self) -> None:
@@ -107,7 +114,7 @@ class Gate:
         sending: dict[Held, None] = {}
         now = self._clock.monotonic()
         for transfer in self._entered:
-            descriptor = transfer.handle.getinfo(_SOCKET)
+            descriptor = transfer.getinfo(_SOCKET)
             if descriptor < 0 or loop.is_sending(descriptor):
                 sending[transfer] = None
                 continue
@@ -116,14 +123,17 @@ class Gate:
                 transfer.gate_descriptor = descriptor
                 transfer.gate_peeked = 0
                 loop.tap(descriptor, _EDGES, transfer.look)
+            else:
+                transfer.gate_descriptor = OUTSIDE
         self._entered = sending
 
     def leave(self, transfer: Held) -> None:
         """Forget a transfer that ended while it was held back."""
-        self._entered.pop(transfer, None)
         if transfer.gate_descriptor >= 0:
             self._loop.untap(transfer.gate_descriptor)
-            transfer.gate_descriptor = -1
+        else:
+            self._entered.pop(transfer, None)
+        transfer.gate_descriptor = OUTSIDE
 
     def close(self) -> None:
         """Forget all sockets."""
@@ -140,9 +150,10 @@ class Gate:
         """Look at what has arrived, and let libcurl have it once the head is there."""
         descriptor = transfer.gate_descriptor
         try:
-            data = self._peek(descriptor, _FIRST_PEEK_BYTES)
+            borrowed = self._borrowed.get(descriptor) or self._borrow(descriptor)
+            data = borrowed.recv(_FIRST_PEEK_BYTES, _PEEK)
             if transfer.note_arrival(data):
-                self._let_pass(transfer, descriptor)
+                self._let_pass(transfer)
                 return
             found, seen = self._inspect(descriptor, data)
             if found is None and seen < _LARGEST_PEEK_BYTES and self._has_ended(descriptor):
@@ -162,15 +173,13 @@ class Gate:
         if isinstance(found, Passed):
             if found.chunked:
                 transfer.note_wire_start(bytes_taken(self._borrow(descriptor)))
-            self._let_pass(transfer, descriptor)
+            self._let_pass(transfer)
         else:
-            self._loop.untap(descriptor)
-            transfer.gate_descriptor = -1
+            self.leave(transfer)
             self._relay(transfer, descriptor)
 
-    def _let_pass(self, transfer: Held, descriptor: int) -> None:
-        self._loop.untap(descriptor)
-        transfer.gate_descriptor = -1
+    def _let_pass(self, transfer: Held) -> None:
+        self.leave(transfer)
         _let_read(transfer)
 
     def _inspect(self, descriptor: int, data: bytes) -> tuple[Passed | Mended | None, int]:
@@ -196,7 +205,7 @@ class Gate:
         return bool(poller.poll(0))
 
     def _peek(self, descriptor: int, size: int) -> bytes:
-        return self._borrow(descriptor).recv(size, socket.MSG_PEEK)
+        return self._borrow(descriptor).recv(size, _PEEK)
 
     def _borrow(self, descriptor: int) -> socket.socket:
         borrowed = self._borrowed.get(descriptor)
@@ -208,7 +217,7 @@ class Gate:
 
 def _let_read(transfer: Held) -> None:
     try:
-        transfer.handle.pause(_LET_GO)
+        transfer.pause(_LET_GO)
     except pycurl.error:
         # The transfer failed at once, and libcurl reports it in its own way.
         pass

@@ -18,6 +18,7 @@ _MASKS: Final = {
     pycurl.POLL_INOUT: _READ | _WRITE,
 }
 _WRITES: Final = frozenset((pycurl.POLL_OUT, pycurl.POLL_INOUT))
+_AT_ONCE: Final = pycurl.SOCKET_TIMEOUT
 _BATCH: Final = 512
 _MAX_ROUNDS: Final = 4
 
@@ -61,29 +62,32 @@ class Loop:
         self._added = 0
         self.on_settled: Callable[[], None] | None = None
         """Called when libcurl has done all that it could do at once."""
-        self._multi = pycurl.CurlMulti()
+        multi = self._multi = pycurl.CurlMulti()
+        # Looking them up anew takes as long as some of them do.
+        self._add, self._remove = multi.add_handle, multi.remove_handle
+        self._timeout, self._act = multi.timeout, multi.socket_action
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
         self._multi.setopt(pycurl.M_MAXCONNECTS, max_connections)
         self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
 
     def add(self, handle: pycurl.Curl) -> None:
         """Take in a transfer; `settle` starts it."""
-        self._multi.add_handle(handle)
+        self._add(handle)
         self._added += 1
 
     def settle(self) -> None:
         """Let libcurl do what it wants to do at once: two rounds as a rule."""
         for _ in range(_MAX_ROUNDS):
             # Asked for: as a callback, libcurl's timer would speak several times a request.
-            if self._multi.timeout():
+            if self._timeout():
                 break
-            self._running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
+            self._running = self._act(_AT_ONCE, 0)[1]
         if self.on_settled is not None:
             self.on_settled()
 
     def remove(self, handle: pycurl.Curl) -> None:
         """Take out a transfer, finished or not; what it had open is closed if it was not."""
-        self._multi.remove_handle(handle)
+        self._remove(handle)
         self._added -= 1
 
     def watch(
@@ -144,25 +148,26 @@ class Loop:
 
     def run(self, timeout: float) -> tuple[list[Ended], bool]:
         """Wait for one round of events; returns what ended, and whether a watch fired."""
-        milliseconds = self._multi.timeout()
+        milliseconds = self._timeout()
         if self._running < self._added:
             timeout = 0.0
-        elif milliseconds >= 0:
-            timeout = min(timeout, milliseconds / 1000.0)
+        elif 0 <= milliseconds < timeout * 1000.0:
+            timeout = milliseconds / 1000.0
         watched = False
         self._tell_changes()
         for fd, events in self._poller.poll(timeout, _BATCH):
-            if fd in self._taps:
+            tap = self._taps.get(fd)
+            if tap is not None:
                 if events != _READ:
                     # Whoever has the connection next must hear again that its peer is gone.
                     self._registered[fd] = 0
-                self._taps[fd][1]()
+                tap[1]()
             elif fd in self._wanted:
                 # Errors and hang-ups are found out by libcurl when it reads or writes.
                 bits = (events & _READ and pycurl.CSELECT_IN) | (
                     events & _WRITE and pycurl.CSELECT_OUT
                 )
-                action = self._multi.socket_action(fd, bits or pycurl.CSELECT_ERR)
+                action = self._act(fd, bits or pycurl.CSELECT_ERR)
                 self._running = action[1]
             elif fd in self._watched:
                 self._watched[fd]()

@@ -17,6 +17,8 @@ _NAME: Final = re.compile(r"[!#-'*+\-.0-9A-Z^-z|~]+")
 _MAX_DIGITS: Final = 18
 _MAX_KNOWN: Final = 2_048
 _MAX_KNOWN_BYTES: Final = 256
+# Fields that hardly ever come a second time as they were.
+_FLEETING: Final = NOTABLE | {"etag"}
 _END: Final = b"\r\n\r\n"
 
 
@@ -33,28 +35,29 @@ class PlainHeads:
         self._max_lines = settings.max_header_count
         self._statuses = _Statuses()
         self._fields = _Fields()
+        self._field = self._fields.__getitem__
+        self._notable = self._fields.notable
 
     def read(self, data: bytes) -> Head | None:
         """Return the head at the start of a response; None if it is not plain or not there yet."""
         end = data.find(_END)
         if not 0 < end < self._max_end:
             return None
-        first, *lines = data[:end].split(b"\r\n")
-        if not 0 < len(lines) < self._max_lines:
+        lines = data[:end].split(b"\r\n")
+        if not 1 < len(lines) <= self._max_lines:
             return None
-        fields = self._fields
-        notable = fields.notable
+        notable = self._notable
         notable.clear()
         try:
-            version, status = self._statuses[first]
-            headers = tuple(map(fields.__getitem__, lines))
+            version, status = self._statuses[lines.pop(0)]
+            headers = tuple(map(self._field, lines))
         except _OddError:
             return None
         head = Head(data[: end + 4], status, version, headers, complete=True)
-        if len(notable) == 1 and (length := _length(*notable[0])) is not None:
-            head.content_length = length
+        if len(notable) == 1 and notable[0][0] == "content-length":
+            head.content_length = length = _length(notable[0][1])
             head.is_usual = status == 200
-            return head
+            return None if length is None else head
         return head if not notable or _is_read(head, notable) else None
 
     def remembered(self) -> int:
@@ -62,11 +65,9 @@ class PlainHeads:
         return len(self._statuses) + len(self._fields) + len(self._fields.names)
 
 
-def _length(name: str, value: str) -> int | None:
-    """Return the length that a field tells; None if it is another field, or told oddly."""
-    if name != "content-length" or len(value) > _MAX_DIGITS or not value.isdecimal():
-        return None
-    return int(value)
+def _length(value: str) -> int | None:
+    """Return the length that a field tells; None if it is told oddly."""
+    return int(value) if len(value) <= _MAX_DIGITS and value.isdecimal() else None
 
 
 def _is_read(head: Head, fields: list[tuple[str, str]]) -> bool:
@@ -78,7 +79,7 @@ def _is_read(head: Head, fields: list[tuple[str, str]]) -> bool:
         most = MAX_COOKIES if name == "set-cookie" else 1
         if len(values) > most or name == "transfer-encoding":
             return False
-        if name == "content-length" and _length(name, values[0]) is None:
+        if name == "content-length" and _length(values[0]) is None:
             return False
     read_notable(head, notable, [])
     return True
@@ -101,7 +102,7 @@ class _Statuses(dict[bytes, tuple[str, int]]):
 
 
 class _Fields(dict[bytes, tuple[str, str]]):
-    """Name and value by header line; the notable ones are set apart and not remembered."""
+    """Name and value by header line; the notable ones are set apart, no fleeting one is kept."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,8 +116,9 @@ class _Fields(dict[bytes, tuple[str, str]]):
             raise _OddError
         name = self.names.get(written) or self._learn(written)
         field = name, value.strip(" ")
-        if name in NOTABLE:
-            self.notable.append(field)
+        if name in _FLEETING:
+            if name in NOTABLE:
+                self.notable.append(field)
         elif len(line) <= _MAX_KNOWN_BYTES:
             if len(self) >= _MAX_KNOWN:
                 self.clear()

@@ -26,7 +26,6 @@ class Reception:
 
     __slots__ = (
         "_decoder",
-        "_head",
         "_limit",
         "_pieces",
         "_settings",
@@ -37,6 +36,7 @@ class Reception:
         "received",
         "stopped",
         "stopped_detail",
+        "whole_head",
     )
 
     def __init__(self, settings: SpiderSettings) -> None:
@@ -46,7 +46,7 @@ class Reception:
         # libcurl itself allows 300 KB and 5,000 lines, so what gathers here is bounded.
         self.lines: list[bytes] = []
         self._pieces: list[bytes] = []
-        self._head: Head | None = None
+        self.whole_head: Head | None = None
         self._decoder: Decoder | None = None
         self.stopped: Outcome | None = None
         """Why we end the transfer ourselves."""
@@ -56,7 +56,7 @@ class Reception:
         """Get ready for the next response."""
         self.lines.clear()
         self._pieces.clear()
-        self._head = None
+        self.whole_head = None
         self._decoder = None
         self._limit = _UNOPENED
         self.count = 0
@@ -73,19 +73,29 @@ class Reception:
 
     def know(self, head: Head) -> None:
         """Take a head that is complete already."""
-        self._head = head
+        self.whole_head = head
         if head.is_usual and (head.content_length or 0) <= self._usual_limit:
             self._limit = self._usual_limit
 
     def know_part(self, size: int) -> None:
         """Go back to the first lines of a head: libcurl has read no more of it."""
-        if self._head is not None:
-            self.lines[:] = self._head.raw[:size].splitlines(keepends=True)
-            self._head = None
+        if self.whole_head is not None:
+            self.lines[:] = self.whole_head.raw[:size].splitlines(keepends=True)
+            self.whole_head = None
             self._limit = _UNOPENED
 
     def take(self, data: bytes) -> int | None:
         """Take a piece of the body; a number means that no more is wanted."""
+        received = self.received + len(data)
+        if received <= self._limit and self._decoder is None and self.count < _MAX_PIECES:
+            self.received = received
+            self.count += 1
+            self._pieces.append(data)
+            return None
+        return self._take_closely(data)
+
+    def _take_closely(self, data: bytes) -> int | None:
+        """Take a piece that is the first, or coded, or one of many, or too much."""
         if self._limit < 0 and not self.open_body():
             return _ABORT
         self.received += len(data)
@@ -125,13 +135,12 @@ class Reception:
 
     def head(self) -> Head:
         """Return the head as far as it has arrived."""
-        if self._head is None or not self._head.complete:
-            self._head = read_head(self.lines, self._settings)
-        return self._head
-
-    def is_untroubled(self) -> bool:
-        """Whether nothing made us end the transfer or take less than came."""
-        return self.stopped is None and not self.is_cut
+        if self.whole_head is None:
+            head = read_head(self.lines, self._settings)
+            if not head.complete:
+                return head
+            self.whole_head = head
+        return self.whole_head
 
     def raw(self) -> bytes:
         """Return the body as received."""

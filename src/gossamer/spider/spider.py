@@ -80,10 +80,12 @@ class Spider:
         """Begin fetches now (S0.20); one that may not be made is finished at once."""
         now, wall = self._clock.monotonic(), self._clock.time()
         for visit in visits:
-            refusal = self._refusal(visit)
-            if refusal is not None:
-                self._finished.append(self._refuse(visit, *refusal))
-                continue
+            key = authority_of(visit.url), visit.address
+            if visit.manner is not None or key not in self._allowed:
+                refusal = self._refusal(visit)
+                if refusal is not None:
+                    self._finished.append(self._refuse(visit, *refusal))
+                    continue
             transfer = self._spare.pop() if self._spare else Transfer(self._shared)
             transfer.begin(visit, now, wall)
             transfer.report_at = now + self._update_seconds
@@ -99,10 +101,12 @@ class Spider:
         until = now + timeout
         watched = False
         while True:
-            wait = max(min(until, self._sweep_at) - now, 0.0) if self._open else until - now
-            if self._finished or self._sent:
+            wait = until - now
+            if self._open and self._sweep_at < until:
+                wait = self._sweep_at - now
+            if self._finished or self._sent or wait < 0.0:
                 wait = 0.0
-            ended, watched = self._loop.run(max(wait, 0.0))
+            ended, watched = self._loop.run(wait)
             for handle, code, message in ended:
                 self._finish(self._open.pop(handle), code, message)
             now = self._clock.monotonic()
@@ -189,17 +193,12 @@ class Spider:
         return visits
 
     def _refusal(self, visit: Visit) -> tuple[Outcome, str] | None:
-        """Return why a visit may not be made; what was allowed is not judged again."""
-        if visit.manner is not None:
-            return self._judge(visit)
-        key = authority_of(visit.url), visit.address
-        if key in self._allowed:
-            return None
+        """Return why a visit may not be made; what is allowed needs not be judged again."""
         refusal = self._judge(visit)
-        if refusal is None:
+        if refusal is None and visit.manner is None:
             if len(self._allowed) >= _MAX_ALLOWED:
                 self._allowed.clear()
-            self._allowed.add(key)
+            self._allowed.add((authority_of(visit.url), visit.address))
         return refusal
 
     def _judge(self, visit: Visit) -> tuple[Outcome, str] | None:

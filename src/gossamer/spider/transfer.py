@@ -17,7 +17,7 @@ from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
 from gossamer.spider.cookies import Cookies
 from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look
 from gossamer.spider.decode import Decoded
-from gossamer.spider.gate import Gate
+from gossamer.spider.gate import OUTSIDE, Gate
 from gossamer.spider.head import Head
 from gossamer.spider.mend import Mended
 from gossamer.spider.plain_head import PlainHeads
@@ -36,6 +36,9 @@ _CHUNK_FRAME_BYTES: Final = 32
 # CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl has no name for.
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 _URL: Final = pycurl.URL
+_ADDRESS: Final = pycurl.PRIMARY_IP
+_GO_ON: Final = int(pycurl.PREREQFUNC_OK)
+_OK: Final = Outcome.OK
 _CHECK: Final = int(Kind.CHECK)
 _NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
 
@@ -69,6 +72,7 @@ class Transfer:
         "_had_more",
         "_has_lines",
         "_heads_only",
+        "_is_plainly_set",
         "_is_reported",
         "_limits",
         "_mended",
@@ -77,16 +81,19 @@ class Transfer:
         "_reception",
         "_relay",
         "_sent_at",
+        "_setopt",
         "_shared",
         "_wall",
         "_wire_start",
         "check_at",
         "gate_descriptor",
         "gate_peeked",
+        "getinfo",
         "grace",
         "handle",
         "is_held",
         "look",
+        "pause",
         "report_at",
         "sample",
         "secure",
@@ -105,25 +112,37 @@ class Transfer:
         self._had_more = False
         self._heads_only = False
         self._has_lines = False
+        # Whether the handle asks as for nearly all visits: over plain HTTP, with the usual lines.
+        self._is_plainly_set = False
         self.look: Callable[[], None] = partial(shared.gate.look, self)
         self.report_at = 0.0
-        self.gate_descriptor = -1
+        self.gate_descriptor = OUTSIDE
         self.gate_peeked = 0
         self._relay: Relay | None = None
         self._mended: Mended | None = None
         self.sample: Sample | None = None
         self.handle = pycurl.Curl()
+        # Looking them up anew takes as long as some of them do.
+        self._setopt = self.handle.setopt
+        self.getinfo: Callable[[int], Any] = self.handle.getinfo
+        self.pause: Callable[[int], None] = self.handle.pause
         self._configure(self.handle)
         self.clear()
 
     def begin(self, visit: Visit, now: float, wall: float) -> None:
         """Prepare the handle for a visit; the loop starts it."""
-        shared = self._shared
         self.visit = visit
         self.started = now
         self._wall = wall
+        self.check_at = now + self._shared.first_look_seconds
+        self._setopt(_URL, visit.url)
+        if not self._is_plainly_set or visit.address != self._address or not _is_plain(visit):
+            self._set(visit)
+
+    def _set(self, visit: Visit) -> None:
+        """Set all of the handle but the URL for a visit."""
+        shared, now = self._shared, self.started
         self._limits = shared.settings
-        self.check_at = now + shared.first_look_seconds
         if visit.manner is not None:
             self._limits = _limits(shared.settings, visit.manner)
             self.check_at = first_look(now, self._limits)
@@ -132,7 +151,6 @@ class Transfer:
         if self._has_lines is self.is_held:
             self._hear_lines(not self._has_lines)
         handle = self.handle
-        handle.setopt(_URL, visit.url)
         proxy = "" if visit.manner is None else visit.manner.proxy
         if proxy or self._proxy:
             self._use_proxy(proxy)
@@ -158,6 +176,11 @@ class Transfer:
         if self._more or self._had_more or own is not None:
             self._had_more = bool(self._more) or own is not None
             handle.setopt(pycurl.HTTPHEADER, (own or shared.form.lines) + self._more)
+        self._is_plainly_set = (
+            self.is_held
+            and shared.form.is_uniform
+            and not (self._had_more or self._heads_only or proxy or shared.settings.proxy)
+        )
 
     def _use_proxy(self, proxy: str) -> None:
         """Ask through a proxy of the order's own, or as all others again.
@@ -198,9 +221,9 @@ class Transfer:
     def finish(self, code: int, message: str) -> Fetch:
         """Return what became of the visit."""
         reception = self._reception
-        head = reception.head()
-        if not code and head.is_usual and reception.is_untroubled():
-            return self._fetch(head, reception.raw(), Outcome.OK)
+        head = reception.whole_head or reception.head()
+        if not code and head.is_usual and reception.stopped is None and not reception.is_cut:
+            return self._fetch(head, reception.raw(), _OK)
         if code and not self._has_lines:
             read = self.handle.getinfo(pycurl.HEADER_SIZE)
             if read < len(head.raw):
@@ -257,7 +280,7 @@ class Transfer:
             headers=head.headers,
             raw=raw,
             body=raw,
-            address=self.handle.getinfo(pycurl.PRIMARY_IP),
+            address=self.getinfo(_ADDRESS),
             fetched_at=self._wall,
             sent_at=self._sent_at if is_sent else 0.0,
             milliseconds=int((now - self.started) * 1000.0),
@@ -265,7 +288,8 @@ class Transfer:
 
     def clear(self) -> None:
         """Forget the visit; only once the loop has let go of the handle, which may still speak."""
-        self._shared.gate.leave(self)
+        if self.gate_descriptor != OUTSIDE:
+            self._shared.gate.leave(self)
         self._reception.clear()
         self._more = []
         self._connecting = -1
@@ -418,6 +442,7 @@ class Transfer:
 
     def _hear_lines(self, wanted: bool) -> None:
         self._has_lines = wanted
+        self._is_plainly_set = False
         if wanted:
             self.handle.setopt(pycurl.HEADERFUNCTION, self._reception.lines.append)
         else:
@@ -460,7 +485,19 @@ class Transfer:
             self._reception.know_part(0)
         self._sent_at = self._shared.clock.monotonic()
         self._shared.gate.enter(self)
-        return int(pycurl.PREREQFUNC_OK)
+        return _GO_ON
+
+
+def _is_plain(visit: Visit) -> bool:
+    """Whether nothing but the URL makes a visit differ from most others."""
+    return (
+        visit.manner is None
+        and visit.etag is None
+        and visit.last_modified is None
+        and not visit.tries
+        and visit.kind != _CHECK
+        and visit.url.startswith("http:")
+    )
 
 
 def _limits(settings: SpiderSettings, manner: Manner | None) -> SpiderSettings:
