@@ -118,7 +118,7 @@ class LiveDisplay:
         if now >= self._next_rate:
             self._rates.append(progress.pages_per_second)
             self._next_rate = now + 1.0
-        import shutil
+        import shutil  # here, for it takes a part of each start
 
         width = shutil.get_terminal_size().columns
         lines = live_lines(progress, self._rates, now - self._started)
