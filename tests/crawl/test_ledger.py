@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.ledger import Ledger, backlog_for
 from gossamer.messages import Due, Findings
 from gossamer.outcomes import Outcome
 
@@ -24,6 +24,13 @@ def test_a_visit_holds_its_place_until_it_is_committed():
     assert ledger.credit() == 0
     ledger.committed([findings(0)], pages=1)
     assert ledger.credit() == 1
+
+
+def test_what_a_loss_of_power_may_cost_is_bounded_and_where_nothing_is_kept_more_may_wait():
+    """docs/explanation/durability.md promises the first of these."""
+    assert backlog_for(16) == backlog_for(200) == 256
+    assert backlog_for(16, is_kept=False) == 1_024
+    assert backlog_for(2) == 32
 
 
 def test_the_page_limit_counts_what_may_still_become_a_page():

@@ -18,6 +18,8 @@ from gossamer.messages import Due, Findings
 
 _MANY_IN_A_TRANSACTION: Final = 128
 """With so many findings in it, its own cost does not count any more."""
+_MORE_IN_MEMORY: Final = 4
+"""So many times as many where nothing is kept, and a loss of power cannot cost more by it."""
 
 
 class Out(Struct, frozen=True, gc=False):
@@ -28,9 +30,15 @@ class Out(Struct, frozen=True, gc=False):
     address: str
 
 
-def backlog_for(concurrency: int) -> int:
-    """Return a backlog of two transactions: one that is being committed, one that is gathered."""
-    return 2 * max(concurrency // 2, min(8 * concurrency, _MANY_IN_A_TRANSACTION))
+def backlog_for(concurrency: int, *, is_kept: bool = True) -> int:
+    """Return a backlog of two transactions: one that is being committed, one that is gathered.
+
+    `is_kept`: whether a transaction makes anything durable.
+    """
+    enough = min(8 * concurrency, _MANY_IN_A_TRANSACTION)
+    if not is_kept:
+        enough *= _MORE_IN_MEMORY
+    return 2 * max(concurrency // 2, enough)
 
 
 class Ledger:

@@ -261,12 +261,14 @@ def wired(
         proxied=bool(settings.spider.proxy),
     )
     writer = Writer(catalog, stops.fail)
-    may_wait = workspace is None or ground.log is not None
+    is_kept = workspace is not None
+    may_wait = not is_kept or ground.log is not None
+    concurrency = settings.crawl.concurrency
     ledger = Ledger(
-        settings.crawl.concurrency,
+        concurrency,
         settings.crawl.max_pages,
         catalog.counts().pages,
-        backlog=backlog_for(settings.crawl.concurrency) if may_wait else 0,
+        backlog=backlog_for(concurrency, is_kept=is_kept) if may_wait else 0,
     )
     keeper = Keeper(
         settings,
