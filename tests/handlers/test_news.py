@@ -6,6 +6,7 @@ from gossamer.config.crawl import CrawlSettings
 from gossamer.config.handlers import HandlerSettings
 from gossamer.config.parse import ParseSettings
 from gossamer.config.url import UrlSettings
+from gossamer.handlers import news
 from gossamer.handlers.findings import Finder
 from gossamer.handlers.news import NewsDesk
 from gossamer.messages import Document, Fetch, Findings, News, Visit
@@ -128,3 +129,31 @@ def test_memory_is_bounded_whatever_is_said():
     finally:
         tracemalloc.stop()
     assert held < 1_000_000
+
+
+def long_page(*words: str) -> str:
+    return "<title>Sorry</title>" + "".join(f"<p>{word} {word}</p>" * 4_000 for word in words)
+
+
+def test_a_long_page_that_begins_as_another_is_looked_through_to_its_end():
+    reader = Reader()
+    reader.read("/m/a", maze("b"))
+    pages = [long_page("same", "one"), long_page("same", "two"), long_page("same", "three")]
+    assert [reader.read("/m/a", page).news for page in pages] == [News.SOME] * 3
+    # Of the first only the beginning was looked at, so it has news once more.
+    assert reader.read("/m/a", pages[0]).news == News.SOME
+    assert {reader.read("/m/a", page).news for page in pages} == {News.NONE}
+
+
+def test_a_long_page_that_begins_like_no_other_is_not_looked_through(monkeypatch):
+    looked_at = []
+
+    def note(body, *_):
+        looked_at.append(len(body))
+        return {body}
+
+    monkeypatch.setattr(news, "statements", note)
+    reader = Reader()
+    for word in ("a", "b", "c"):
+        assert reader.read("/m/a", long_page(word)).news == News.SOME
+    assert 0 < max(looked_at) < len(long_page("a"))

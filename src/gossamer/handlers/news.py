@@ -10,6 +10,7 @@ from gossamer.url.generations import Generations
 from gossamer.url.parts import host_of
 
 _BYTES_A_SAYING: Final = 64
+_GLANCE_BYTES: Final = 1 << 15
 
 
 class NewsDesk:
@@ -36,8 +37,14 @@ class NewsDesk:
         def is_kin(target: str) -> bool:
             return family_of(host_of(target), target) == family
 
-        text = hash(frozenset(statements(fetch.body, page, url, self._joiner, is_kin)))
-        return text not in said and self._keep(said, text)
+        # A long text that begins like no other need not be looked through to its end; one that does
+        # not has news once more, at most.
+        is_long = len(fetch.body) > _GLANCE_BYTES
+        for body in (fetch.body[:_GLANCE_BYTES], fetch.body) if is_long else (fetch.body,):
+            text = hash(frozenset(statements(body, page, url, self._joiner, is_kin)))
+            if text not in said:
+                return self._keep(said, text)
+        return False
 
     def forget(self) -> None:
         """Forget everything: some of it was said by pages that will be fetched again."""

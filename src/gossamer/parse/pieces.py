@@ -19,22 +19,19 @@ _NOT_ALONE: Final = (
 )
 # Most pieces are one of these elements, with nothing in it.
 _SIMPLE: Final = (b"<a ", b"<img ", b"<link ", b"<script ")
-# Most that are of one page only: a source in characters that mean themselves, without a scheme,
-# among attributes that mean nothing here.
-_NO_MATTER: Final = (
-    rb"(?:[\t\n\f\r ]+(?:alt|border|class|height|id|title|type|width)=(?:\"[^\"]*\"|'[^']*'))*"
+# Most that are of one page only: a reference in characters that mean themselves, of a scheme that
+# leads elsewhere or none, among attributes that mean nothing here.
+_ATTRIBUTE: Final = (
+    rb"[\t\n\f\r ]+(alt|border|class|height|href|id|media|rel|src|target|title|type|width)="
+    rb"(?:\"([^\"]*)\"|'([^']*)')"
 )
-_SOURCE: Final = rb"[A-Za-z0-9_~,;=+()!$*@/.?-]+"
-_ONE_SOURCE: Final = re.compile(
-    rb"<(script|img)"
-    + _NO_MATTER
-    + rb"[\t\n\f\r ]+src=([\"'])("
-    + _SOURCE
-    + rb")\2"
-    + _NO_MATTER
-    + rb"[\t\n\f\r ]*/?></\1>"
+_PLAIN_ELEMENT: Final = re.compile(
+    rb"<(a|img|link|script)((?:" + _ATTRIBUTE + rb")+)[\t\n\f\r ]*/?></\1>"
 )
-_SOURCE_KINDS: Final = {tag.encode(): ASSET_PLACES[tag, "src"] for tag in ("script", "img")}
+_PLAIN_ATTRIBUTE: Final = re.compile(_ATTRIBUTE)
+_PLAIN_REFERENCE: Final = re.compile(rb"(?:https?://|file:///)?[A-Za-z0-9_~,;=+()!$*@/.?-]+")
+_SOURCE_KINDS: Final = {tag.encode(): ASSET_PLACES[tag, "src"] for tag in ("img", "script")}
+_LINK_KINDS: Final = {kind.encode(): kind for kind in ("canonical", "next", "prev")}
 # Reading some pieces each by itself is cheaper than all of them together, reading many is not.
 _MOST_UNKNOWN: Final = 8
 _LEARNED_AT_ONCE: Final = 2
@@ -126,11 +123,31 @@ class Pieces:
 
 
 def _read(piece: bytes) -> Told | None:
-    found = _ONE_SOURCE.fullmatch(piece)
-    if found is not None:
-        asset = _SOURCE_KINDS[found[1]], found[3].decode()
-        return Told([], [asset], [], [], [], is_assets_only=True)
-    return _read_by_parser(piece)
+    return _read_plainly(piece) or _read_by_parser(piece)
+
+
+def _read_plainly(piece: bytes) -> Told | None:
+    """Return what a plain element says; None if the parser is to be asked."""
+    element = _PLAIN_ELEMENT.fullmatch(piece)
+    if element is None:
+        return None
+    # Of two attributes with the same name the first counts.
+    found = reversed(_PLAIN_ATTRIBUTE.findall(element[2]))
+    attributes = {name: value or other for name, value, other in found}
+    tag, rel = element[1], attributes.get(b"rel")
+    asset = _SOURCE_KINDS.get(tag)
+    used, unused = (b"href", b"src") if asset is None else (b"src", b"href")
+    reference = attributes.get(used, b"")
+    if unused in attributes or _PLAIN_REFERENCE.fullmatch(reference) is None:
+        return None
+    text = reference.decode()
+    if tag == b"a":
+        return Told([], [], [text], [], [], is_assets_only=False) if rel == b"nofollow" else None
+    if rel in _LINK_KINDS and asset is None:
+        return Told([(_LINK_KINDS[rel], text, False)], [], [], [], [], is_assets_only=False)
+    if rel == b"stylesheet":
+        asset = asset or "css"
+    return Told([], [(asset, text)], [], [], [], is_assets_only=True) if asset else None
 
 
 def _read_by_parser(piece: bytes) -> Told | None:
