@@ -22,6 +22,8 @@ DEFAULTS: dict[str, dict[str, object]] = {
     "crawl": {"concurrency": CONCURRENCY, "patience_seconds": 20.0},
     "urlserver": {
         "host_per_second": 0.0,
+        # All come from one queue: half of it lasts longer than a transaction takes.
+        "queue_len": 2_000,
         # The second is for the end of the crawl (survey.py).
         "max_tries": 1,
         "retry_soon_seconds": 0.5,
