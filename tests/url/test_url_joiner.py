@@ -26,8 +26,9 @@ BASES = [
     "HTTP://H./a/b#f/g",
 ]
 PIECES = st.sampled_from(
-    [*"/?#.:\\ \t\nax&=%@", "../", "./", "//", "http:", "https:", "http://", "https://o/", "b.html"]
-)
+    [*"/?#.:\\ \t\nax&=%@", "../", "./", "//", "http:", "https:", "http://", "https://o/", "b.html",
+     "file:", "ftp:", "mailto:", "javascript:", "data:", "tel:"]
+)  # fmt: skip
 HREFS = st.one_of(st.lists(PIECES, max_size=7).map("".join), st.text(max_size=15))
 PLAIN_HREFS = st.from_regex(
     r"(/|(\.\./){0,6})[a-c1_~,;=+()-]{1,3}([./][a-c1_~,;=+()./-]{1,3}){0,4}/?"

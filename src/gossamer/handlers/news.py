@@ -10,7 +10,7 @@ from gossamer.url.generations import Generations
 from gossamer.url.parts import host_of
 
 _BYTES_A_SAYING: Final = 64
-_GLANCE_BYTES: Final = 1 << 15
+_GLANCE_BYTES: Final = 1 << 14
 
 
 class NewsDesk:

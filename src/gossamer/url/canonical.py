@@ -66,6 +66,8 @@ _PUNYCODE: Final = "xn--"
 # Text shrinks on its way to the canonical form (`%41`, `/a/../`), hardly ever more than this.
 _SHRINKING: Final = 4
 _UNKNOWN: Final = ""
+# References of the most frequent other schemes need no parser: they are nothing that is crawled.
+_OTHER_SCHEMES: Final = ("data:", "file:", "ftp:", "javascript:", "mailto:", "tel:")
 _MOST_KNOWN: Final = 4_096
 _LONGEST_KNOWN: Final = 300
 
@@ -247,6 +249,8 @@ class Joiner:
         return self._resolve_by_parser(href)
 
     def _resolve_by_parser(self, href: str) -> str | None:
+        if href.startswith(_OTHER_SCHEMES):
+            return None
         bare = without_fragment(href)
         if bare != href:
             for memory in (self._local, self._shared):
