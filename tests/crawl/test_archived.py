@@ -59,7 +59,7 @@ class Bench:
         pointers = [Pointer("w2.warc.gz", due.doc_id * 100, 100) for due in dues]
         self.catalog.commit(
             [
-                Verdict(findings(due, body, pointer, digest), State.DONE)
+                Verdict(success(due, body, pointer, digest), State.DONE)
                 for due, body, pointer in zip(dues, bodies, pointers, strict=True)
             ],
             NOW,
@@ -74,15 +74,23 @@ class Bench:
         self.catalog.close()
 
 
-def findings(due, body, pointer, digest):
+def findings(due, outcome, **brought):
     return Findings(
         doc_id=due.doc_id,
         trans_id=0,
-        outcome=int(Outcome.OK),
-        status=200,
+        outcome=int(outcome),
+        status=200 if brought else 0,
         fetched_at=NOW,
         milliseconds=1,
         tries=1,
+        **brought,
+    )
+
+
+def success(due, body, pointer, digest):
+    return findings(
+        due,
+        Outcome.OK,
         body_bytes=len(body),
         checksum=xxhash.xxh3_128_digest(body),
         pointer=pointer,
@@ -171,15 +179,7 @@ def test_bodies_that_were_not_known_are_no_bodies(bench):
     url = "http://a.example/broken"
     bench.catalog.add([Found(url, md5_of(url), "a.example", 0)], NOW)
     (due,) = bench.catalog.due(10, 10, NOW)
-    failed = Findings(
-        doc_id=due.doc_id,
-        trans_id=0,
-        outcome=int(Outcome.NET_RESET),
-        status=0,
-        fetched_at=NOW,
-        milliseconds=1,
-        tries=1,
-    )
+    failed = findings(due, Outcome.NET_RESET)
     bench.catalog.commit([Verdict(failed, State.FAILED)], NOW)
     assert bench.look_for(body_of(1)) is None
     assert bench.questions.asked == 0

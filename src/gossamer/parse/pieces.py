@@ -143,10 +143,10 @@ def _read_plainly(piece: bytes) -> Told | None:
     text = reference.decode()
     if tag == b"a":
         return Told([], [], [text], [], [], is_assets_only=False) if rel == b"nofollow" else None
-    if rel in _LINK_KINDS and asset is None:
-        return Told([(_LINK_KINDS[rel], text, False)], [], [], [], [], is_assets_only=False)
-    if rel == b"stylesheet":
-        asset = asset or "css"
+    if tag == b"link":
+        if rel in _LINK_KINDS:
+            return Told([(_LINK_KINDS[rel], text, False)], [], [], [], [], is_assets_only=False)
+        asset = "css" if rel == b"stylesheet" else None
     return Told([], [(asset, text)], [], [], [], is_assets_only=True) if asset else None
 
 

@@ -6,8 +6,10 @@ drips is slow.
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.config.spider import SpiderSettings
+from gossamer.messages import Manner
 from gossamer.outcomes import Outcome
 
 
@@ -46,6 +48,18 @@ class Look(Struct, frozen=True, gc=False):
 
     at: float
     sample: Sample | None
+
+
+def limits_for(manner: Manner, settings: SpiderSettings) -> SpiderSettings:
+    """Return the deadlines of a visit: those of all, unless it has its own."""
+    if not (manner.timeout_ms or manner.connect_ms):
+        return settings
+    return replace(
+        settings,
+        timeout_request_ms=manner.timeout_ms or settings.timeout_request_ms,
+        timeout_first_byte_ms=manner.timeout_ms or settings.timeout_first_byte_ms,
+        timeout_connect_ms=manner.connect_ms or settings.timeout_connect_ms,
+    )
 
 
 def first_look(started: float, settings: SpiderSettings) -> float:

@@ -5,7 +5,7 @@ from typing import Final
 
 from gossamer.config.spider import SpiderSettings
 from gossamer.errors import ConfigError
-from gossamer.messages import Visit
+from gossamer.messages import Kind, Visit
 from gossamer.spider.decode import ACCEPT_ENCODING
 from gossamer.url.parts import host_of
 
@@ -15,7 +15,20 @@ _OURS: Final = frozenset(
     ("host", "user-agent", "content-length", "transfer-encoding", "connection")
 )
 
+_CHECK: Final = int(Kind.CHECK)
 _SECRET: Final = frozenset(("authorization", "cookie"))
+
+
+def is_plain(visit: Visit) -> bool:
+    """Whether nothing but the URL makes a visit differ from most others."""
+    return (
+        visit.manner is None
+        and visit.etag is None
+        and visit.last_modified is None
+        and not visit.tries
+        and visit.kind != _CHECK
+        and visit.url.startswith("http:")
+    )
 
 
 class RequestForm:

@@ -7,15 +7,14 @@ from typing import Any, Final
 
 import pycurl
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.config.spider import SpiderSettings
-from gossamer.messages import Fetch, Kind, Manner, Visit
+from gossamer.messages import Fetch, Kind, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
 from gossamer.spider.cookies import Cookies
-from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look
+from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look, limits_for
 from gossamer.spider.decode import Decoded
 from gossamer.spider.gate import OUTSIDE, Gate
 from gossamer.spider.head import Head
@@ -25,7 +24,7 @@ from gossamer.spider.proxies import Proxies, without_login
 from gossamer.spider.reception import Reception
 from gossamer.spider.redirect import is_redirect, redirect
 from gossamer.spider.relay import Relay
-from gossamer.spider.request import RequestForm
+from gossamer.spider.request import RequestForm, is_plain
 from gossamer.spider.sockets import Handover, bytes_read, bytes_received, is_established, spoil
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import host_of
@@ -136,7 +135,7 @@ class Transfer:
         self._wall = wall
         self.check_at = now + self._shared.first_look_seconds
         self._setopt(_URL, visit.url)
-        if not self._is_plainly_set or visit.address != self._address or not _is_plain(visit):
+        if not self._is_plainly_set or visit.address != self._address or not is_plain(visit):
             self._set(visit)
 
     def _set(self, visit: Visit) -> None:
@@ -144,7 +143,7 @@ class Transfer:
         shared, now = self._shared, self.started
         self._limits = shared.settings
         if visit.manner is not None:
-            self._limits = _limits(shared.settings, visit.manner)
+            self._limits = limits_for(visit.manner, shared.settings)
             self.check_at = first_look(now, self._limits)
         self.secure = visit.url.startswith("https")
         self.is_held = not (self.secure or shared.gate.is_open)
@@ -486,27 +485,3 @@ class Transfer:
         self._sent_at = self._shared.clock.monotonic()
         self._shared.gate.enter(self)
         return _GO_ON
-
-
-def _is_plain(visit: Visit) -> bool:
-    """Whether nothing but the URL makes a visit differ from most others."""
-    return (
-        visit.manner is None
-        and visit.etag is None
-        and visit.last_modified is None
-        and not visit.tries
-        and visit.kind != _CHECK
-        and visit.url.startswith("http:")
-    )
-
-
-def _limits(settings: SpiderSettings, manner: Manner | None) -> SpiderSettings:
-    """Return the deadlines of a visit: those of all, unless it has its own."""
-    if manner is None or not (manner.timeout_ms or manner.connect_ms):
-        return settings
-    return replace(
-        settings,
-        timeout_request_ms=manner.timeout_ms or settings.timeout_request_ms,
-        timeout_first_byte_ms=manner.timeout_ms or settings.timeout_first_byte_ms,
-        timeout_connect_ms=manner.connect_ms or settings.timeout_connect_ms,
-    )
