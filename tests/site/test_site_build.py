@@ -68,3 +68,13 @@ def test_what_no_handler_of_ours_noted_says_nothing():
 def test_a_fingerprint_is_a_number_without_sign():
     (page,) = pages_of(row(1, "", signed_simhash=-1))
     assert page.facts.simhash == (1 << 64) - 1
+
+
+def test_only_a_page_that_nobody_observed_is_looked_at():
+    looked_at = []
+    builder = Builder(looked_at.append)
+    moved = {"status": 301, "redirect_to": HOME}
+    for each in (row(1, ""), row(2, "", **moved), row(3, "", status=304), row(4, {"sha256": "4"})):
+        builder.note(Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, [])
+    assert looked_at == [1, 3]
+    assert builder.unseen == [f"{HOME}1", f"{HOME}3"]

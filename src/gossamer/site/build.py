@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from gossamer.catalog.survey import Surveyed
+from gossamer.messages import NOT_MODIFIED_STATUS
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, name_of
 from gossamer.site.closure import Closure, Met
 from gossamer.site.model import Facts, Page, no_assets
@@ -43,7 +44,7 @@ class Builder:
         """Take the next page."""
         seen: Observation | Unread
         seen, assets = self._observed(row)
-        if not seen.sha256 and row.body_bytes and row.outcome in PAGE_OUTCOMES:
+        if not seen.sha256 and row.body_bytes and _is_page(row):
             # Another command fetched it, such as `gossamer crawl`.
             looked = self._look(met.doc_id) if self._look is not None else None
             if looked is None:
@@ -151,6 +152,12 @@ def _phrase(status: int) -> str:
         return f" {HTTPStatus(status).phrase}"
     except ValueError:
         return ""
+
+
+def _is_page(row: Surveyed) -> bool:
+    """Whether a document is there to be looked at; what a redirect brings along is none."""
+    is_redirect = 300 <= row.status < 400 and row.status != NOT_MODIFIED_STATUS
+    return row.outcome in PAGE_OUTCOMES and not is_redirect
 
 
 def _target(row: Surveyed) -> str | None:
