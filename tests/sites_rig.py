@@ -17,6 +17,7 @@ from gossamer.outcomes import Outcome, State
 from gossamer.reports import PageReport
 from gossamer.service.verdict import service_verdict
 from gossamer.url.parts import host_of, md5_of
+from gossamer.url.plain import KEY_BYTES
 
 NOW = 1_900_000_000.0
 NORMAL = 1
@@ -113,7 +114,13 @@ class Sites:
         **more: Any,
     ) -> Findings:
         """Return the findings of a visit."""
-        report = PageReport(charset="utf-8", raw_md5="0" * 32, links=links, media=media)
+        report = PageReport(
+            charset="utf-8",
+            raw_md5="0" * 32,
+            links=links,
+            media=media,
+            keys=b"".join(md5_of(url)[:KEY_BYTES] for url in (*links, *media)),
+        )
         values: dict[str, Any] = {
             "doc_id": due.doc_id,
             "trans_id": 1,

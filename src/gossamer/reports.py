@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from gossamer.url.plain import KEY_BYTES
+
 
 class Sighting(Struct, frozen=True, array_like=True, gc=False):
     """A story as a feed names it."""
@@ -80,12 +82,11 @@ class PageReport(Struct, frozen=True, array_like=True, gc=False):
     picked: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Canonical URLs that are in the places which a site has named, by site."""
     keys: bytes = b""
-    """The md5s of links and media, one after the other: whoever commits has no time to waste."""
+    """Those of links and media, one after the other: whoever commits has no time to waste."""
     garbled: bool = False
     """It cannot be read in its charset."""
 
-    def key_by_url(self) -> dict[str, bytes]:
-        """Return the md5s of links and media, as far as they are given."""
-        keys = self.keys
-        each = [keys[at : at + 16] for at in range(0, len(keys), 16)]
-        return dict(zip((*self.links, *self.media), each, strict=False))
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it has the keys of all links and media; one that was written down may not."""
+        return len(self.keys) == KEY_BYTES * (len(self.links) + len(self.media))

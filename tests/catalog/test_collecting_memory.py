@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from collecting_rig import HOME, Collecting, links
 from gossamer.catalog.processing import begin_processing
@@ -15,7 +17,9 @@ from gossamer.objects.enumerations import FilterType, UpdateType
 from gossamer.objects.normal import url_md5
 from gossamer.objects.site import Filter, SiteUpdate
 from gossamer.objects.url import URLDelete
+from gossamer.reports import PageReport
 from gossamer.url.parts import md5_of
+from gossamer.url.plain import KEY_BYTES
 
 A, B, C = links("a", "b", "c")
 
@@ -37,7 +41,7 @@ def other(tmp_path: Path, web: Collecting) -> Iterator[ServiceCatalog]:
 def is_told(web: Collecting, set_id: int, url: str) -> bool:
     """Whether the engine thinks, when it writes next, that the site was told of a URL."""
     web.make()
-    return not web.catalog._memo.unknown(set_id, [md5_of(url)])
+    return not web.catalog._memo.untold(set_id, md5_of(url)[:KEY_BYTES])
 
 
 def test_a_url_that_another_process_deletes_is_told_of_again(
@@ -72,4 +76,18 @@ def test_what_others_do_all_the_time_is_no_reason_to_forget(
     assert begin_processing(other, web.ids[site], url_md5(HOME), web.now)
     assert is_told(web, site, A)
     other.make_batch(1, 10, web.now, 60.0, 5)
+    assert is_told(web, site, A)
+
+
+@pytest.mark.parametrize("keys", [b"", md5_of(A) + md5_of(B)])
+def test_a_report_with_no_keys_or_others_leads_to_the_same(web: Collecting, keys: bytes) -> None:
+    """As one that another version of the program has written down."""
+    site = web.make_site()
+    web.make()
+    (home,) = web.lease()
+    findings = web.bring(home, A, B)
+    report = msgspec.json.decode(findings.records[0], type=PageReport)
+    old = msgspec.json.encode(replace(report, keys=keys)).decode()
+    web.commit(replace(findings, records=(old,)))
+    assert web.urls(site) == {HOME, A, B}
     assert is_told(web, site, A)

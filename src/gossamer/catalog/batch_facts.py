@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from gossamer.catalog.request_memo import RequestMemo
+from gossamer.url.plain import KEY_BYTES, Keys, KeySet
 
 if TYPE_CHECKING:
     from gossamer.objects.site import Filter
@@ -172,7 +173,8 @@ class Memo:
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, set[bytes]] = {}
+        self._known: dict[int, Keys] = {}
+        """Keys of the URLs that sites were told of, by set."""
         self._count = 0
         self.properties: dict[int, dict[str, str]] = {}
         """Those of sites."""
@@ -182,17 +184,21 @@ class Memo:
         """How often each value of a header was sent."""
         self.requests = RequestMemo()
 
-    def unknown(self, set_id: int, keys: Iterable[bytes]) -> set[bytes]:
-        """Return those of some keys that a site was not told of lately."""
-        return set(keys) - self._known.get(set_id, set())
+    def untold(self, set_id: int, keys: bytes) -> list[int]:
+        """Return the numbers of those of the keys that a site was not told of lately."""
+        known = self._known.get(set_id)
+        return list(range(len(keys) // KEY_BYTES)) if known is None else known.absent(keys)
 
     def learn(self, set_id: int, keys: Iterable[bytes]) -> None:
         """Remember that a site was told of these."""
         if self._count > _MAX_KNOWN:
             self.forget()
-        known = self._known.setdefault(set_id, set())
+        known = self._known.get(set_id)
+        if known is None:
+            known = self._known[set_id] = KeySet()
         before = len(known)
-        known.update(keys)
+        for key in keys:
+            known.add(key)
         self._count += len(known) - before
 
     def forget(self) -> None:

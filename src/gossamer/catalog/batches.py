@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from gossamer.catalog.asking import NOTHING_MORE, Asking, Sequel
+from gossamer.catalog.asking import NOTHING_MORE, Asking, Sequel, key_of
 from gossamer.catalog.batch_facts import (
     BatchOrder,
     BatchState,
@@ -29,6 +29,7 @@ from gossamer.catalog.iterations import MOST_ITEMS, Iterations
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.proxies import Held
+from gossamer.catalog.request_memo import ItemKey
 from gossamer.catalog.service_members import Change
 from gossamer.catalog.site_book import BATCHES, SiteBook
 from gossamer.catalog.tally import Tally
@@ -81,8 +82,8 @@ class BatchCommit:
         """Items for which requests go out."""
         self._standings: dict[tuple[int, int], Standing] = {}
         """Members that a visit counts for, as they were before it."""
-        self._ended: list[tuple[int, int, int, int]] = []
-        """Items that are over, with their states."""
+        self._ended: dict[ItemState, list[ItemKey]] = {}
+        """Items that are over, by what they have become."""
         self._shrunk: set[int] = set()
         """Batches of which items have ended."""
 
@@ -126,10 +127,8 @@ class BatchCommit:
         for set_id, members in _by_set(items).items():
             doc_ids = [each.doc_id for each in members]
             self._book.watch(set_id, doc_ids)
-            self._connection.executemany(
-                BATCHES["select_member"],
-                [(status, batch_id, self._now, set_id, doc_id) for doc_id in doc_ids],
-            )
+            values = (status, batch_id, self._now, set_id, json_list(doc_ids))
+            self._connection.execute(BATCHES["select_member"], values)
             self._book.note(set_id, status, doc_ids, self._now)
             self._want(doc_ids)
 
@@ -175,15 +174,16 @@ class BatchCommit:
         rows = self._connection.execute(BATCHES["url_states"], (json_list(doc_ids),)).fetchall()
         for doc_id, host_id, state, outcome in rows:
             if state == State.EXCLUDED:
-                first.append((int(Kind.PAGE), doc_id))
+                first.append(doc_id)
                 self._tally.judge(outcome, None)
             elif state not in (State.PENDING, State.LEASED):
-                again.append((int(Kind.PAGE), doc_id))
+                again.append(doc_id)
             else:
                 continue
             self._tally.move(host_id, state, State.PENDING)
-        self._connection.executemany(BATCHES["want_excluded_url"], first)
-        self._connection.executemany(BATCHES["want_url"], again)
+        for query, which in (("want_excluded_url", first), ("want_url", again)):
+            if which:
+                self._connection.execute(BATCHES[query], (int(Kind.PAGE), json_list(which)))
 
     # ------------------------------------------------------------------- requests go out
 
@@ -223,20 +223,24 @@ class BatchCommit:
         begun, self._begun = self._begun, []
         fresh = [item for item in begun if item.began_at is None]
         again = [item for item in begun if item.began_at is not None]
+        for set_id, items in _by_set(begun).items():
+            self._book.watch(set_id, [item.doc_id for item in items])
         for query, which in (("crawling_member", fresh), ("crawling_again", again)):
-            for set_id, items in _by_set(which).items():
-                self._book.watch(set_id, [item.doc_id for item in items])
-                self._connection.executemany(
-                    BATCHES[query], [(self._now, *_key(item)) for item in items]
-                )
+            self._for_each_batch(query, self._now, map(key_of, which))
         for set_id, items in _by_set(fresh).items():
             doc_ids = [item.doc_id for item in items]
             self._book.note(set_id, int(CrawlStatus.CRAWLING), doc_ids, self._now)
         for batch_id in {item.batch_id for item in fresh}:
             self._connection.execute(BATCHES["begin_batch"], (self._now, batch_id))
-        self._connection.executemany(
-            BATCHES["begin_item"], [(self._now, *_key(item)) for item in begun]
-        )
+        self._for_each_batch("begin_item", self._now, map(key_of, begun))
+
+    def _for_each_batch(self, query: str, value: float, keys: Iterable[ItemKey]) -> None:
+        """Run a statement with a value for items: once for all of a batch and a set."""
+        doc_ids: dict[tuple[int, int], list[int]] = {}
+        for batch_id, set_id, doc_id in keys:
+            doc_ids.setdefault((batch_id, set_id), []).append(doc_id)
+        for place, each in doc_ids.items():
+            self._connection.execute(BATCHES[query], (value, *place, json_list(each)))
 
     def _leave_out(self, items: Sequence[Item]) -> None:
         for item in items:
@@ -304,7 +308,7 @@ class BatchCommit:
             self._crawled(item, site, findings, report, stopped)
             return
         doc_id = self._collector.document(findings.redirect_to or "", findings.doc_id)
-        values = (doc_id, int(not by_page), int(by_page), *_key(item))
+        values = (doc_id, int(not by_page), int(by_page), *key_of(item))
         self._connection.execute(BATCHES["move_item"], values)
         self._want([doc_id])
 
@@ -344,13 +348,14 @@ class BatchCommit:
         return standing or before_visits(self._connection, [item]).get(key)
 
     def _end_item(self, item: Item, state: ItemState) -> None:
-        self._ended.append((int(state), *_key(item)))
+        self._ended.setdefault(state, []).append(key_of(item))
         self._shrunk.add(item.batch_id)
 
     def _end_what_is_over(self) -> None:
         """End the batches, or their iterations, that have nothing left to do."""
-        ended, self._ended = self._ended, []
-        self._connection.executemany(BATCHES["end_item"], ended)
+        ended, self._ended = self._ended, {}
+        for state, keys in ended.items():
+            self._for_each_batch("end_item", int(state), keys)
         shrunk, self._shrunk = sorted(self._shrunk), set()
         for batch_id in shrunk:
             is_open = self._connection.execute(BATCHES["is_batch_open"], (batch_id,)).fetchone()
@@ -427,7 +432,7 @@ class BatchCommit:
         """End items of sites that are gone, so that others need not wait behind them."""
         rows = self._connection.execute(BATCHES["orphaned_items"]).fetchall()
         for batch_id, set_id, doc_id, _ in rows:
-            self._ended.append((int(ItemState.LEFT_OUT), batch_id, set_id, doc_id))
+            self._ended.setdefault(ItemState.LEFT_OUT, []).append((batch_id, set_id, doc_id))
             self._shrunk.add(batch_id)
         self._end_what_is_over()
         for *_, at in rows:
@@ -438,12 +443,13 @@ class BatchCommit:
         for batch_id in batch_ids:
             self._drop_rest(batch_id)
             items = self._connection.execute(BATCHES["open_items_of"], (batch_id,)).fetchall()
-            for set_id, doc_id, at in items:
+            for set_id, doc_id, _ in items:
                 self._book.watch(set_id, [doc_id])
                 if self._connection.execute(BATCHES["release_member"], (set_id, doc_id)).rowcount:
                     self._book.note(set_id, int(CrawlStatus.NEW), [doc_id], self._now)
-                values = (int(ItemState.LEFT_OUT), batch_id, set_id, doc_id)
-                self._connection.execute(BATCHES["end_item"], values)
+            keys = [(batch_id, set_id, doc_id) for set_id, doc_id, _ in items]
+            self._for_each_batch("end_item", int(ItemState.LEFT_OUT), keys)
+            for *_, at in items:
                 self._unwant(at)
             self._connection.execute(BATCHES["forget_waiting"], (batch_id,))
             if items:
@@ -484,10 +490,6 @@ def _first_row(batch_id: int, item: Wanted) -> tuple[object, ...]:
     """Return an item as it enters a batch."""
     state = int(ItemState.CRAWLED if item.is_there else ItemState.OPEN)
     return batch_id, item.set_id, item.doc_id, item.doc_id, state, 1, item.wishes, item.made
-
-
-def _key(item: Item) -> tuple[int, int, int]:
-    return item.batch_id, item.set_id, item.doc_id
 
 
 def _report(findings: Findings) -> PageReport:

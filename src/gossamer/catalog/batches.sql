@@ -101,7 +101,7 @@ FROM member WHERE set_id = ? AND doc_id = ?;
 -- name: select_member
 -- A member is selected for crawling, and its faults of earlier runs are forgotten (S3.47).
 UPDATE member SET status = ?, batch_id = ?, error_mask = 0, tcdate = ?
-WHERE set_id = ? AND doc_id = ?;
+WHERE set_id = ? AND doc_id IN (SELECT value FROM json_each(?));
 
 -- name: join_batch
 -- A member whose content is there already is part of a batch.
@@ -115,12 +115,12 @@ WHERE set_id = ? AND doc_id = ? AND status IN (2, 3, 8);
 -- name: crawling_member
 -- A request for a member goes out (S3.54).
 UPDATE member SET status = 3, crawled = crawled + 1, tcdate = ?, batch_id = ?
-WHERE set_id = ? AND doc_id = ?;
+WHERE set_id = ? AND doc_id IN (SELECT value FROM json_each(?));
 
 -- name: crawling_again
 -- A request goes out for a member that has started again since the last one.
 UPDATE member SET status = 3, crawled = crawled + 1, tcdate = ?, batch_id = ?
-WHERE set_id = ? AND doc_id = ? AND status <> 3;
+WHERE set_id = ? AND doc_id IN (SELECT value FROM json_each(?)) AND status <> 3;
 
 -- name: open_items
 -- Which members some documents are fetched for.
@@ -130,7 +130,7 @@ WHERE state = 0 AND at IN (SELECT value FROM json_each(?));
 -- name: begin_item
 -- A request for an item goes out for the first time.
 UPDATE batch_item SET began_at = coalesce(began_at, ?)
-WHERE batch_id = ? AND set_id = ? AND doc_id = ?;
+WHERE batch_id = ? AND set_id = ? AND doc_id IN (SELECT value FROM json_each(?));
 
 -- name: move_item
 -- An item goes on where a redirect leads.
@@ -139,7 +139,8 @@ WHERE batch_id = ? AND set_id = ? AND doc_id = ?;
 
 -- name: end_item
 -- An item is over.
-UPDATE batch_item SET state = ? WHERE batch_id = ? AND set_id = ? AND doc_id = ?;
+UPDATE batch_item SET state = ?
+WHERE batch_id = ? AND set_id = ? AND doc_id IN (SELECT value FROM json_each(?));
 
 -- name: crawled_member
 -- A member was crawled (S3.60).
@@ -214,13 +215,14 @@ SELECT doc_id, host_id, state, outcome FROM url WHERE doc_id IN (SELECT value FR
 
 -- name: want_url
 -- A URL that was settled is fetched again.
-UPDATE url SET state = 0, due_at = 0, tries = 0, next_fetch_at = NULL, kind = ? WHERE doc_id = ?;
+UPDATE url SET state = 0, due_at = 0, tries = 0, next_fetch_at = NULL, kind = ?
+WHERE doc_id IN (SELECT value FROM json_each(?));
 
 -- name: want_excluded_url
 -- A URL that was known only, or kept out, is fetched.
 UPDATE url SET state = 0, outcome = NULL, detail = NULL, due_at = 0, tries = 0,
     next_fetch_at = NULL, kind = ?
-WHERE doc_id = ?;
+WHERE doc_id IN (SELECT value FROM json_each(?));
 
 -- name: unwant_url
 -- A URL that was to be fetched is known only, unless some batch still wants it.

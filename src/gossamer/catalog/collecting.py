@@ -50,6 +50,7 @@ from gossamer.objects.url import URL
 from gossamer.outcomes import State
 from gossamer.reports import PageReport
 from gossamer.url.parts import authority_of, host_of, md5_of
+from gossamer.url.plain import KEY_BYTES
 
 _CUT_BIT: Final = 1 << ErrorBit.MAX_URLS_FROM_PAGE
 # The document has no bit for it; the origin's, for a filter that stops the crawler, means here
@@ -93,8 +94,6 @@ class Collector:
         self._properties: Mapping[str, str] = {}
         self._last_rules = rules_of(self._properties)
         """Those of the properties that were asked for last."""
-        self._keys: dict[str, bytes] = {}
-        """The md5s of the URLs on the page."""
         self.collected: list[tuple[int, int, bool]] = []
         """Of the last page: what became new by it, as set, document, and if it was unknown."""
 
@@ -103,11 +102,13 @@ class Collector:
         self.collected = []
         if page.type not in _COLLECTED:
             return 0
+        is_shared = page.type in _FOR_OTHERS
+        links = self._links(report, site) if is_shared else self._news(report, item, site)
+        if not links:
+            return 0
         patience = Patience(_PATIENCE_SECONDS, self._spent)
-        links = self._links(report, site)
-        self._keys = report.key_by_url()
-        by_site = {item.set_id: links}
-        if page.type in _FOR_OTHERS:
+        by_site: Mapping[int, Links] = {item.set_id: links}
+        if is_shared:
             by_site = self._shared_out(page, item, site, links, patience)
         faults = 0
         for set_id, part in by_site.items():
@@ -192,18 +193,13 @@ class Collector:
         if site is None or known_site is None or not links:
             return 0
         rules = self._rules(site)
-        may_renew = renews(rules.renewal, site.recrawl_period)
-        keys: Mapping[str, bytes] = self._keys
-        if not links.keys() <= keys.keys():
-            keys = {url: self._key(url) for url in links}
-        # What a site was told of may be gone by now, or be taken another time.
-        may_forget = rules.removal is not None or rules.page_limits or rules.url_limits
-        is_usual = not (may_renew or may_forget or item.wishes)
-        fresh = self._memo.unknown(set_id, keys.values()) if is_usual else set(keys.values())
-        if not fresh:
+        is_remembered = self._is_remembered(site, item)
+        if is_remembered:
+            links = self._untold(set_id, links)
+        if not links:
             return 0
         sieve = self._sieve(site, page, rules, patience)
-        names = {url: sieve.passed(url, mode) for url, mode in links.items() if keys[url] in fresh}
+        names = {url: sieve.passed(url, mode) for url, mode in links.items()}
         wanted = list(dict.fromkeys(name for name in names.values() if name is not None))
         try:
             wanted = rules.within_limits(wanted, page.url, page.content_type)
@@ -211,12 +207,12 @@ class Collector:
             patience.faults += 1
             wanted = []
         told, faults = self._enter(site, known_site, page, item, wanted, rules)
-        if is_usual:
+        if is_remembered:
             refused_for_good = not sieve.depends_on_page and not patience.faults
             self._memo.learn(
                 set_id,
                 (
-                    keys[url]
+                    _key(url)
                     for url, name in names.items()
                     if (refused_for_good if name is None else name in told)
                 ),
@@ -235,7 +231,8 @@ class Collector:
         """Make URLs members of a site within its limits; return those that are, and faults."""
         if not wanted:
             return set(), 0
-        documents, made = self._documents([(self._key(url), url) for url in wanted], item.doc_id)
+        md5s = {url: md5_of(url) for url in wanted}
+        documents, made = self._documents(md5s, item.doc_id)
         known = self._members(
             site.set_id, [each for each in documents.values() if each not in made]
         )
@@ -247,7 +244,7 @@ class Collector:
         if taken:
             values = self._first_values(site, known_site, page, rules, item)
             members = [
-                (Newcomer(known_site, url, self._key(url), values), documents[url]) for url in taken
+                (Newcomer(known_site, url, md5s[url], values), documents[url]) for url in taken
             ]
             insert_members(self._change, members)
             self.collected += [(site.set_id, documents[url], True) for url in taken]
@@ -335,10 +332,6 @@ class Collector:
         }
         return newcomer(known_site, page.url, URL(url=page.url, **fields), self._change.now).values
 
-    def _key(self, url: str) -> bytes:
-        # A site may want a URL under another name than the page has for it.
-        return self._keys.get(url) or md5_of(url)
-
     def _sieve(
         self, site: SiteFacts, page: PageFacts, rules: CollectingRules, patience: Patience
     ) -> Sieve:
@@ -357,6 +350,31 @@ class Collector:
             self._sites[site.id] = find_site(self._connection, site.id)
         return self._sites[site.id]
 
+    def _is_remembered(self, site: SiteFacts, item: Item) -> bool:
+        """Whether a site need not be told twice of what an item leads to."""
+        rules = self._rules(site)
+        may_renew = renews(rules.renewal, site.recrawl_period)
+        # What a site was told of may be gone by now, or be taken another time.
+        may_forget = rules.removal is not None or rules.page_limits or rules.url_limits
+        return not (may_renew or may_forget or item.wishes)
+
+    def _news(self, report: PageReport, item: Item, site: SiteFacts) -> Links:
+        """Return the URLs of a page that its own site has to be told of."""
+        if report.picked or not report.is_keyed or not self._is_remembered(site, item):
+            return self._links(report, site)
+        # Nearly always nothing: the neighbours of a page have the same links.
+        numbers = self._memo.untold(item.set_id, report.keys)
+        urls, pages = (*report.links, *report.media), len(report.links)
+        return {
+            urls[number]: FilterMode.URL if number < pages else FilterMode.MEDIA
+            for number in numbers
+        }
+
+    def _untold(self, set_id: int, links: Links) -> Links:
+        urls = list(links)
+        numbers = self._memo.untold(set_id, b"".join(map(_key, urls)))
+        return {urls[number]: links[urls[number]] for number in numbers}
+
     def _links(self, report: PageReport, site: SiteFacts) -> dict[str, FilterMode]:
         """Return the URLs of a page, pages before media; media that are linked to are media."""
         links: Iterable[str] = report.links
@@ -370,24 +388,25 @@ class Collector:
 
     # --------------------------------------------------------------------------- documents
 
-    def _documents(
-        self, wanted: Sequence[tuple[bytes, str]], parent: int
-    ) -> tuple[dict[str, int], set[int]]:
+    def _documents(self, md5s: Mapping[str, bytes], parent: int) -> tuple[dict[str, int], set[int]]:
         """Return the documents of URLs, and those that have become known by it."""
-        rows = known_urls(self._connection, [md5 for md5, _ in wanted])
+        rows = known_urls(self._connection, list(md5s.values()))
         known = {md5: row[0] for md5, row in rows.items()}
-        # Each key once, whatever a report says of its links.
         unknown = {
             md5: (Found(url, md5, host_of(url), 1, int(Kind.PAGE), int(State.EXCLUDED)), parent)
-            for md5, url in wanted
+            for url, md5 in md5s.items()
             if md5 not in known
         }
         found, change = unknown.values(), self._change
         made = discover(change.connection, change.memory, change.tally, found, change.now, known={})
         known.update(zip(unknown, made, strict=True))
-        return {url: known[md5] for md5, url in wanted}, set(made)
+        return {url: known[md5] for url, md5 in md5s.items()}, set(made)
 
     def document(self, url: str, parent: int) -> int:
         """Return the document of a URL, which becomes known if it is not."""
-        documents, _ = self._documents([(md5_of(url), url)], parent)
+        documents, _ = self._documents({url: md5_of(url)}, parent)
         return documents[url]
+
+
+def _key(url: str) -> bytes:
+    return md5_of(url)[:KEY_BYTES]

@@ -14,6 +14,7 @@ from gossamer.parse.charset import recoded
 from gossamer.reports import PageReport
 from gossamer.service.picking import Picked, picked
 from gossamer.url.parts import host_of, md5_of
+from gossamer.url.plain import KEY_BYTES
 
 _MEDIA: Final = ("img", "audio", "video")
 _NOT_NEEDED: Final = frozenset((*_MEDIA, "iframe"))
@@ -26,20 +27,21 @@ def report(page: VisitedPage) -> Iterator[PageReport]:
     links, media = _collected(page)
     host = host_of(page.url)
     # Pages of a site repeat the links of their neighbours.
-    inside = sum(_place(url)[1] == host for url in page.links)
+    hosts = [_place(url)[1] for url in page.links]
+    inside = hosts.count(host)
     yield PageReport(
         charset=page.charset,
         raw_md5=hashlib.md5(page.body, usedforsecurity=False).hexdigest() if page.body else "",
         links=links,
         media=media,
         links_inside=inside,
-        links_outside=len(page.links) - inside,
+        links_outside=len(hosts) - inside,
         last_modified=_moment(page.headers.get("last-modified")),
         title=page.title,
         spoiled=_is_spoiled(page),
         length=_length(page),
         picked=_picked(page),
-        keys=b"".join([*(_place(url)[0] for url in links), *map(md5_of, media)]),
+        keys=b"".join([_place(url)[0] for url in chain(links, media)]),
         garbled=recoded(page.body, page.charset)[1],
     )
 
@@ -67,8 +69,8 @@ def _picked(page: VisitedPage) -> Picked:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _place(url: str) -> tuple[bytes, str]:
-    """Return the md5 and the host of a link."""
-    return md5_of(url), host_of(url)
+    """Return the key and the host of a link."""
+    return md5_of(url)[:KEY_BYTES], host_of(url)
 
 
 @lru_cache(maxsize=1_024)
