@@ -37,7 +37,7 @@ from gossamer.store.repair import repair
 from gossamer.store.verify import verify_folder
 from gossamer.store.warc import WarcStore
 from gossamer.url.parts import md5_of
-from power_loss import Disk
+from power_loss import Disk, lose_half_of_what_waits
 
 # Small, so that files are full now and then.
 SETTINGS = StoreSettings(max_file_bytes=6_000, buffer_bytes=4_096)
@@ -217,16 +217,3 @@ def test_a_crawl_after_a_loss_of_power_fetches_what_was_lost(tmp_path):
             if row.fetch is not None and row.fetch.pointer is not None:
                 read_document(workspace / "archive", row.fetch.pointer)
     assert verify_folder(workspace / "archive").sound
-
-
-def lose_half_of_what_waits(workspace: Path) -> int:
-    """Cut archive files in the middle of what the catalog does not know of; return the bytes."""
-    with SqliteCatalog.open(workspace / "catalog.db", CatalogSettings(), read_only=True) as catalog:
-        known_good = catalog.known_good()
-    lost = 0
-    for name in unfinished_files(workspace / "archive"):
-        path = workspace / "archive" / (name + OPEN_SUFFIX)
-        size, known = path.stat().st_size, known_good.get(name, 0)
-        os.truncate(path, known + (size - known) // 2)
-        lost += size - path.stat().st_size
-    return lost

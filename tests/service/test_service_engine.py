@@ -1,12 +1,18 @@
 """The crawler application: the ring driven by batches, judged by what the server was asked for."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -15,6 +21,7 @@ from gossamer.clock import SystemClock
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.load import load
 from gossamer.crawl.pipeline import locked
+from gossamer.crawl.report_log import ReportLog
 from gossamer.crawl.workspace import Workspace
 from gossamer.errors import WorkspaceError
 from gossamer.fakeweb import judge
@@ -22,8 +29,11 @@ from gossamer.fakeweb.process import FakeWeb
 from gossamer.objects.enumerations import CrawlStatus
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.service.engine import run_engine
-from gossamer.service.engine_process import EngineProcess
+from gossamer.service.engine_process import EngineProcess, Orders
+from gossamer.store.reading import read_document
+from gossamer.store.verify import verify_folder
 from gossamer.url.parts import md5_of
+from power_loss import lose_half_of_what_waits
 from press import Press, Request, press
 from sites_rig import Sites
 
@@ -69,11 +79,21 @@ class Site:
     def property(self, name: str, value: str) -> None:
         self._rig.property(self.set_id, name, value)
 
+    def make_batch(self, size: int = 100) -> int:
+        """Make one batch; return how many URLs are in it."""
+        _, items = self._rig.catalog.make_batch(NORMAL, size, time.time(), 60.0, 5)
+        return len(items)
+
     def crawl(self, size: int = 100) -> int:
         """Make one batch and crawl it; return how many URLs were in it."""
-        _, items = self._rig.catalog.make_batch(NORMAL, size, time.time(), 60.0, 5)
+        count = self.make_batch(size)
         run_engine(self.directory, SETTINGS, once=True, install_signals=False)
-        return len(items)
+        return count
+
+    def written_down(self) -> int:
+        """Return how many findings wait to be committed."""
+        with closing(ReportLog(self.directory)) as log:
+            return len(log.left(self._rig.catalog.last_run_id()))
 
     def members(self, what: str = "status") -> dict[str, object]:
         return self._rig.members(self.set_id, what)
@@ -104,6 +124,65 @@ def test_batch_after_batch_crawls_the_site_and_nothing_twice(tmp_path: Path, pap
     assert site.members("http_code")[paper.url("/missing")] == 404
     assert site.field("resources") == 4
     assert site.field("errors") == 1
+    site.close()
+
+
+STUCK = """
+import sys, time
+
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.service.engine_process import main
+
+def stuck(self, verdicts, *rest, **named):
+    time.sleep(600)
+
+SqliteCatalog.commit = stuck
+sys.exit(main())
+"""
+
+
+def test_an_engine_after_a_loss_of_power_fetches_what_was_lost(
+    tmp_path: Path, paper: Press
+) -> None:
+    """The findings that waited are there, and half of the bytes that they point to are not."""
+    paths = [f"/{number}" for number in range(8)]
+    page(paper, "/", *paths)
+    for path in paths:
+        page(paper, path)
+    site = Site(tmp_path / "w", paper.url("/"))
+    site.filter(f"^{paper.root}/")
+    assert site.crawl() == 1
+    assert site.make_batch() == len(paths)
+    orders = msgspec.json.encode(Orders(str(site.directory), SETTINGS)) + b"\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    try:
+        process.stdin.write(orders)
+        process.stdin.flush()
+        while site.written_down() < len(paths):
+            assert process.poll() is None, "it ended by itself"
+            time.sleep(0.05)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdin.close()
+    assert lose_half_of_what_waits(site.directory), "nothing was lost, so that nothing is proved"
+    run_engine(site.directory, SETTINGS, once=True, install_signals=False)
+    asked = Counter(request.path for request in paper.log)
+    assert {asked[path] for path in paths} == {1, 2}, "what was lost, and nothing else"
+    assert set(site.members().values()) == {CrawlStatus.CRAWLED}
+    assert verify_folder(site.directory / "archive").sound
+    with ServiceCatalog.open(
+        site.directory / "catalog.db", CatalogSettings(), read_only=True
+    ) as catalog:
+        for row in catalog.rows():
+            assert row.fetch is not None
+            assert row.fetch.pointer is not None
+            read_document(site.directory / "archive", row.fetch.pointer)
     site.close()
 
 

@@ -12,6 +12,7 @@ from gossamer.catalog.catalog import Verdict
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
+from gossamer.crawl.archive_sync import ArchiveSync
 from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.launch import worker_count
 from gossamer.crawl.memory import calm_collector
@@ -56,11 +57,12 @@ def run_engine(
         locked(workspace, clock, "service"),
         ServiceCatalog.open(workspace.catalog, settings.catalog, shared=True) as catalog,
         contextlib.closing(ReportLog(workspace.directory)) as log,
+        contextlib.closing(ArchiveSync(workspace.archive)) as archive,
     ):
         catalog.use_files(RequestFiles(directory / FOLDER))
-        recovery = begin_run(catalog, log, settings.url, judge, clock.time())
         repair(workspace.archive, catalog.known_good())
-        ground = Ground(workspace, catalog, recovery, (), settings, stops, clock, log)
+        recovery = begin_run(catalog, log, settings.url, judge, clock.time(), archive)
+        ground = Ground(workspace, catalog, recovery, (), settings, stops, clock, log, archive)
         with wired(ground, partial(crew_of, ground, "", ())) as parts:
             parts.keeper.judge = judge
             coordinator = Coordinator(
