@@ -109,7 +109,8 @@ def test_a_flag_in_one_spelling_wins_over_a_file_in_the_other(tmp_path):
         ({"urlserver": {"queue_count": True}}, ["queue_count", "true", "whole number"]),
         ({"urlserver": {"queue_count": "many"}}, ["queue_count", "many", "whole number"]),
         ({"urlserver": {"host_per_second": math.nan}}, ["host_per_second", "nan", "0 to 1000000"]),
-        ({"crawl": {"patience_seconds": math.inf}}, ["patience_seconds", "inf", "at least 0"]),
+        ({"crawl": {"patience_seconds": math.inf}}, ["patience_seconds", "inf", "0 to 1000000000"]),
+        ({"crawl": {"max_pages": 10**23}}, ["max_pages", "1000000", "0 to 1000000000000"]),
         ({"crawl": {"include": "x"}}, ["include", "'x'", "list of texts"]),
         ({"crawl": {"include": ["("]}}, ["include", "'('", "regular expression"]),
         ({"url": {"allow_networks": ["10.0.0.1/8"]}}, ["allow_networks", "10.0.0.1/8"]),
@@ -242,6 +243,16 @@ def test_every_setting_has_a_description_and_accepts_its_own_default():
         for key in keys.values():
             assert key.description.endswith("."), f"[{table}] {key.name}"
             assert key.convert(key.default) == key.default
+
+
+def test_every_number_has_a_largest_value_that_can_be_stored_and_be_a_moment():
+    century_in_seconds = 3_200_000_000
+    for keys in tables().values():
+        for key in keys.values():
+            if key.type in {"whole number", "number"}:
+                too_much = century_in_seconds if key.name.endswith("_seconds") else 2**63
+                with pytest.raises(ValueError, match="<="):
+                    key.convert(too_much)
 
 
 def test_source_names_are_unique():
