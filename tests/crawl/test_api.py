@@ -268,6 +268,30 @@ def test_handlers_of_a_script_are_run_in_the_workers(tmp_path: Path, workers: st
     assert all("faulty: ValueError: no such thing" in detail for detail in details)
 
 
+@pytest.mark.parametrize(
+    ("begin", "hint"),
+    [
+        ("asyncio.run(main())", 'if __name__ == "__main__":'),
+        ("if __name__ == '__main__':\n    hide(extra)\n    asyncio.run(main())", "no hidden at"),
+    ],
+)
+def test_a_script_whose_handlers_workers_cannot_find_is_told_so(
+    tmp_path: Path, begin: str, hint: str
+):
+    """Workers that cannot begin are not replaced without an end, and begin no crawl themselves."""
+    definitions, _, _ = SCRIPT.partition("if __name__")
+    script = tmp_path / "crawl.py"
+    hide = "def hide(function):\n    function.__qualname__ = 'hidden'\n"
+    script.write_text(definitions + hide + begin)
+    result = subprocess.run(
+        [sys.executable, str(script), "http://127.0.0.1/", str(tmp_path / "w"), "1"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert result.stderr.count("Traceback") == 1, result.stderr
+    assert "gossamer.errors.ConfigError: cannot load handler" in result.stderr
+    assert hint in result.stderr.splitlines()[-1]
+
+
 def test_errors_are_raised_where_the_pages_are_awaited(tmp_path: Path):
     def unmarked(page: gossamer.Page) -> None:
         del page

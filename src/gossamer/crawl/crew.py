@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from gossamer import errors
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.link import (
     Assignment,
@@ -15,6 +16,7 @@ from gossamer.crawl.link import (
     decode_ids,
     decode_report,
     decode_started,
+    decode_unfit,
     decode_void,
 )
 from gossamer.messages import Fetch, Visit
@@ -22,6 +24,7 @@ from gossamer.messages import Fetch, Visit
 Message = tuple[int, Tag, Any]
 
 UNLIMITED: Final = 1 << 31
+_MAX_STILLBORN: Final = 5
 
 _DECODE: Final[dict[Tag, Callable[[bytes], Any]]] = {
     Tag.STARTED: decode_started,
@@ -234,6 +237,8 @@ class ProcessCrew:
         self._unwatch_descriptor = unwatch_descriptor
         self._serial = 0
         self._speaking: list[_Member] = []
+        self._stillborn = 0
+        """Workers in a row that ended before they were ready."""
         self._stopping = False
         self._waiting = list(launched)
         self._members = [self._recruit() for _ in range(count)]
@@ -274,8 +279,12 @@ class ProcessCrew:
                 continue
             number = self._members.index(member)
             for tag, payload in member.link.receive():
+                if tag is Tag.UNFIT:
+                    kind, text = decode_unfit(payload)
+                    raise getattr(errors, kind)(text)
                 if tag is Tag.READY:
                     member.ready = True
+                    self._stillborn = 0
                 yield number, tag, _DECODE[tag](payload)
 
     def step(self, fetches: Sequence[Fetch]) -> None:
@@ -294,9 +303,20 @@ class ProcessCrew:
             member.launched.close()
             if self._stopping:
                 self._gone.add(number)
-            else:
-                self._members[number] = self._recruit()
+                continue
+            self._look_into_birth(member)
+            self._members[number] = self._recruit()
         return deaths
+
+    def _look_into_birth(self, member: _Member) -> None:
+        """Give up when no worker lives long enough to begin: the next one would not either."""
+        self._stillborn += not member.ready
+        if self._stillborn >= _MAX_STILLBORN and not self.ready():
+            raise errors.ProtocolError(
+                f"{self._stillborn} worker processes in a row ended before they could begin; "
+                "what they said stands above; see whether this machine has enough memory, and "
+                "whether handlers of your own end the process"
+            )
 
     def overdue(self, now: float, seconds: float) -> list[int]:
         """End workers that are stuck in one document; `died` then tells which it was."""

@@ -8,7 +8,6 @@ write as JSON) to keep.
 import importlib
 import runpy
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -47,6 +46,11 @@ def name_of_handler(function: UserHandler) -> str:
         raise ConfigError(
             f"handler {qualified or function!r} cannot be found by workers; "
             "define it at the top level of a module or script"
+        )
+    if function.__module__ == _SCRIPT_NAME:
+        raise ConfigError(
+            "the script is run once more in each worker, to find its handlers, and began a crawl "
+            'there; put what begins it below `if __name__ == "__main__":`'
         )
     return f"{function.__module__}:{qualified}"
 
@@ -104,15 +108,26 @@ def _load(name: str, main_script: str) -> Callable[..., Any]:
             f'handler "{name}": write it as "package.module:function" or "path/to/file.py:function"'
         )
     try:
-        if place == "__main__" and main_script:
-            function = runpy.run_path(main_script, run_name=_SCRIPT_NAME)[attribute]
-        elif place.endswith(".py"):
-            function = runpy.run_path(str(Path(place)), run_name=_SCRIPT_NAME)[attribute]
-        else:
-            function = getattr(importlib.import_module(place), attribute)
-    except (ImportError, OSError, KeyError, AttributeError, SyntaxError) as error:
+        function = _find(place, attribute, main_script)
+    except (ConfigError, ImportError, OSError) as error:
         raise ConfigError(f'cannot load handler "{name}": {error}') from error
+    # Whatever a user's module does while it is loaded, it is no fault of ours.
+    except (Exception, SystemExit) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise ConfigError(f'cannot load handler "{name}": {problem}') from error
+    if function is None:
+        raise ConfigError(
+            f'cannot load handler "{name}": there is no {attribute} at the top level of {place}'
+        )
     if not callable(function):
         raise ConfigError(f'handler "{name}" is not a function')
     loaded: Callable[..., Any] = function
     return loaded
+
+
+def _find(place: str, attribute: str, main_script: str) -> Any:
+    """Return what a script, a file or a module has under this name; None if there is nothing."""
+    script = main_script if place == "__main__" else place if place.endswith(".py") else ""
+    if script:
+        return runpy.run_path(script, run_name=_SCRIPT_NAME).get(attribute)
+    return getattr(importlib.import_module(place), attribute, None)
