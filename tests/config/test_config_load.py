@@ -121,6 +121,8 @@ def test_a_flag_in_one_spelling_wins_over_a_file_in_the_other(tmp_path):
         ({"spider": {"headers": {"X-A": "a\r\nB: c"}}}, ["headers", "X-A", "control character"]),
         ({"spider": {"headers": {"X A": "a"}}}, ["headers", "X A"]),
         ({"spider": {"user_agent": "a\nb"}}, ["user_agent", "control character"]),
+        ({"spider": {"proxy": "http://"}}, ["proxy", "'http://'", "http://proxy.example:3128"]),
+        ({"spider": {"proxy": "ftp://u:p@a.example"}}, ["proxy", "'ftp://a.example'"]),
         ({"handlers": {"use": ["module"]}}, ["use", "module:function"]),
         ({"urlserver": {"robots_ignore": {"a.example": " "}}}, ["robots_ignore", "a.example"]),
         (
@@ -149,6 +151,20 @@ def test_the_status_time_out_must_be_twice_the_update_timer():
     assert "timeout_spider_status_seconds = 9" in text
     assert "10 seconds or more" in text
     load(None, {"urlserver": {"Timeout_Spider_Status": 10}, "spider": {"Timeout_Update": 5000}})
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "proxy.example:3128",
+        "http://proxy.example",
+        "https://me:a:b@proxy.example:3128/",
+        "SOCKS5h://[::1]:1080",
+        "socks4a://127.0.0.1",
+    ],
+)
+def test_proxies_are_what_libcurl_takes_for_one(proxy):
+    assert load(None, {"spider": {"proxy": proxy}}).spider.proxy == proxy
 
 
 @pytest.mark.parametrize("server", ["192.0.2.1", "192.0.2.1:53", "2001:db8::1", "[2001:db8::1]:53"])
@@ -280,3 +296,17 @@ def test_what_may_be_secret_is_not_written_down():
     ]
     assert secrets_in(kept) == []
     assert without_secrets(Settings()) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("proxy", "kept"),
+    [
+        ("http://user:p@55@proxy.example:3128", "http://proxy.example:3128"),
+        ("user:pa55@proxy.example:3128", "proxy.example:3128"),
+        ("proxy.example:3128", "proxy.example:3128"),
+    ],
+)
+def test_no_part_of_the_log_in_at_a_proxy_is_written_down(proxy, kept):
+    settings = load(None, {"spider": {"proxy": proxy}})
+    assert without_secrets(settings).spider.proxy == kept
+    assert bool(secrets_in(settings)) == (proxy != kept)
