@@ -275,6 +275,24 @@ def test_a_closed_stream_is_no_error(tmp_path, closed):
     assert (tmp_path / "w" / "catalog.db").read_bytes().startswith(b"SQLite format 3")
 
 
+def test_help_that_nobody_reads_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "gossamer.cli", "crawl", "--help"]
+    with open(writing, "wb") as output:  # noqa: PTH123 - a descriptor
+        result = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["crawl", "--no-such-flag"], 2), (["status", "--dir", "none"], 3)]
+)
+def test_a_complaint_that_cannot_be_written_keeps_its_exit_code(tmp_path, words, code):
+    command = [sys.executable, "-m", "gossamer.cli", *words]
+    with Path("/dev/full").open("wb") as full:
+        assert subprocess.run(command, stderr=full, cwd=tmp_path, check=False).returncode == code
+
+
 def test_help_takes_at_most_150_milliseconds_of_cpu():
     best = 1.0
     for _ in range(3):

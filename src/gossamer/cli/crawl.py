@@ -20,7 +20,7 @@ from gossamer.cli.arguments import (
     positive,
     seconds,
 )
-from gossamer.cli.terminal import print_json
+from gossamer.cli.terminal import complain, print_json
 from gossamer.errors import InputError
 from gossamer.wording import bytes_in_words, seconds_in_words, visible
 
@@ -179,7 +179,7 @@ def _print_summary(arguments: Namespace, summary: "Summary") -> None:
     if arguments.json:
         print_json(summary)
     if summary.exit_code:
-        print(f"gossamer: {visible(summary.message)}", file=sys.stderr)
+        complain(summary.message)
     if not arguments.json and not arguments.quiet:
         for line in summary_lines(arguments.dir, summary):
             print(line)

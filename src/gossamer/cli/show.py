@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gossamer.cli.arguments import Commands, add_command, add_directory, add_json
 from gossamer.cli.terminal import (
     Section,
+    complain,
     is_terminal,
     print_json,
     print_sections,
@@ -197,7 +198,7 @@ def _decoded(head: bytes, raw: bytes) -> bytes:
     decoder.feed(raw)
     decoded = decoder.finish(raw)
     if decoded.fault is not None:
-        print(f"gossamer: the body is damaged: {decoded.detail}", file=sys.stderr)
+        complain(f"the body is damaged: {decoded.detail}")
     return decoded.body or raw
 
 
