@@ -1,6 +1,7 @@
 """The Python interface against the fake web: typed pages, stops, handlers, errors."""
 
 import asyncio
+import math
 import os
 import shutil
 import subprocess
@@ -306,6 +307,12 @@ def test_errors_are_raised_where_the_pages_are_awaited(tmp_path: Path):
         asyncio.run(collect(directory=tmp_path / "empty"))
     with pytest.raises(gossamer.ConfigError, match="max_pages"):
         asyncio.run(collect("http://127.0.0.1/", max_pages=-1))
+    for delay in (-1, math.nan, math.inf, 1e9):
+        with pytest.raises(gossamer.ConfigError, match=r"delay = .* from 0 to 86400"):
+            asyncio.run(collect("http://127.0.0.1/", delay=delay))
+    for name in ("include", "exclude"):
+        with pytest.raises(gossamer.ConfigError, match=f"{name} = 'docs' .* list of texts"):
+            asyncio.run(collect("http://127.0.0.1/", **{name: "docs"}))
     with pytest.raises(gossamer.ConfigError, match=r"@gossamer\.handler"):
         asyncio.run(collect("http://127.0.0.1/", handlers=[unmarked]))
     with pytest.raises(gossamer.ConfigError, match="top level"):

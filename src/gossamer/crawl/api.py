@@ -23,13 +23,15 @@ from gossamer.crawl.documents import visited_page
 from gossamer.crawl.pipeline import Summary, crawl_workspace
 from gossamer.crawl.stops import Stops
 from gossamer.crawl.workspace import Workspace
-from gossamer.errors import StoppedError
+from gossamer.errors import ConfigError, StoppedError
 from gossamer.handlers.user import UserHandler, name_of_handler
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Kind
 from gossamer.url.canonical import Joiner
 
 _MAX_WAITING: Final = 256
+_MIN_DELAY: Final = 1e-6
+_MAX_DELAY: Final = 86_400
 _FINE: Final = frozenset({"finished", "max_pages", "terminated"})
 
 
@@ -63,14 +65,14 @@ async def crawl(
                 "max_pages": max_pages,
                 "max_depth": max_depth,
                 "scope": scope,
-                "include": tuple(include),
-                "exclude": tuple(exclude),
+                "include": _several(include),
+                "exclude": _several(exclude),
                 "concurrency": concurrency,
                 "workers": workers,
             },
             "urlserver": {
                 "host_concurrent": per_host,
-                "host_per_second": 1.0 / delay if delay > 0 else 0.0,
+                "host_per_second": _per_second(delay),
             },
             "url": {"allow_private": allow_private},
             "handlers": {"use": tuple(map(name_of_handler, handlers))} if handlers else {},
@@ -84,6 +86,22 @@ async def crawl(
         async with aclosing(run.pages()) as pages:
             async for page in pages:
                 yield page
+
+
+def _several(expressions: Sequence[str]) -> Sequence[str]:
+    """Return expressions as settings take them; one alone is no list of letters, but refused."""
+    return expressions if isinstance(expressions, str) else tuple(expressions)
+
+
+def _per_second(delay: float) -> float:
+    """Return how often a host is asked when so many seconds pass in between; 0: no limit."""
+    if delay == 0:
+        return 0.0
+    if not _MIN_DELAY <= delay <= _MAX_DELAY:
+        raise ConfigError(
+            f"delay = {delay!r} is not allowed; expected: a number of seconds from 0 to 86400"
+        )
+    return 1.0 / delay
 
 
 def _overrides(
