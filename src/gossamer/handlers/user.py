@@ -2,12 +2,13 @@
 
 A handler is a function of one argument, a VisitedPage. It returns nothing, or an iterable of URLs
 (text, relative ones allowed) to visit as well, and of records (mappings or anything msgspec can
-write as JSON) to keep.
+write as JSON) to keep. A single URL or mapping counts as one of these, not as its letters or keys.
 """
 
 import importlib
 import runpy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import Any, TypeVar
 
 import msgspec
@@ -16,11 +17,13 @@ from gossamer.config.settings import Settings
 from gossamer.errors import ConfigError
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Fetch
+from gossamer.wording import shortened
 
 UserHandler = Callable[[VisitedPage], Iterable[Any] | None]
 Condition = Callable[[Fetch], bool]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MARK = "__gossamer_handler__"
+_MAX_PROBLEM = 1_000
 # Under this name a script is run again in a worker: its `if __name__ == "__main__"` part stays
 # quiet.
 _SCRIPT_NAME = "__gossamer_worker__"
@@ -89,16 +92,21 @@ def run_handlers(
     failures: list[str] = []
     for name, function in handlers.items():
         try:
-            for item in function(page) or ():
+            for item in _items(function(page)):
                 if isinstance(item, str):
                     urls.append(item)
                 else:
                     records.append(msgspec.json.encode(item).decode())
         # A fault in a user's code must cost neither the page nor the worker; it is shown with the
         # page.
-        except Exception as error:  # noqa: BLE001
-            failures.append(f"handler {name}: {type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            problem = f"handler {name}: {type(error).__name__}: {error}"
+            failures.append(shortened(problem, _MAX_PROBLEM))
     return urls, records, "; ".join(failures)
+
+
+def _items(result: Iterable[Any] | None) -> Iterable[Any]:
+    return (result,) if isinstance(result, str | Mapping) else result or ()
 
 
 def _load(name: str, main_script: str) -> Callable[..., Any]:
@@ -121,6 +129,8 @@ def _load(name: str, main_script: str) -> Callable[..., Any]:
         )
     if not callable(function):
         raise ConfigError(f'handler "{name}" is not a function')
+    if iscoroutinefunction(function) or isasyncgenfunction(function):
+        raise ConfigError(f'handler "{name}" is asynchronous; write it as a plain function')
     loaded: Callable[..., Any] = function
     return loaded
 
