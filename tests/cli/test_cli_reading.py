@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -133,6 +134,35 @@ def test_an_export_to_a_file_is_complete_and_leaves_nothing_beside(run, workspac
     assert (code, out) == (0, "")
     assert len(target.read_text().splitlines()) == 6
     assert [path.name for path in tmp_path.iterdir()] == ["urls.jsonl"]
+
+
+def test_an_export_to_a_pipe_or_a_device_leaves_it_one(run, workspace, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    code, _, _ = run("export", "--dir", workspace, "-o", pipe)
+    assert code == 0
+    assert len(os.read(reader, 65_536).splitlines()) == 6
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_an_export_through_a_link_replaces_what_it_leads_to(run, workspace, tmp_path):
+    target, link = tmp_path / "urls.jsonl", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target.name)
+    assert run("export", "--dir", workspace, "-o", link)[0] == 0
+    assert link.is_symlink()
+    assert len(target.read_text().splitlines()) == 6
+
+
+@pytest.mark.parametrize("output", ["", "folder"])
+def test_an_export_to_a_folder_is_refused(run, workspace, tmp_path, monkeypatch, output):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    code, _, err = run("export", "--dir", workspace, "-o", output)
+    assert code == 2
+    assert "Is a directory" in err
 
 
 def test_an_export_to_a_full_disk_says_so(workspace):

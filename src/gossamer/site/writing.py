@@ -114,7 +114,7 @@ def require_writable(path: Path) -> None:
     """Complain if a file could not be written here; a device or a pipe is left alone."""
     if path.exists() and not path.is_file():
         return
-    temporary = _temporary(path)
+    temporary = _temporary(path.resolve())
     _opened(temporary, "xb", path).close()
     temporary.unlink()
 
@@ -134,13 +134,15 @@ def _whole(path: Path) -> Iterator[BinaryIO]:
         with _opened(path, "wb", path) as file:
             yield file
         return
-    temporary = _temporary(path)
+    # A link stays a link: what it leads to is replaced.
+    final = path.resolve()
+    temporary = _temporary(final)
     with _opened(temporary, "xb", path) as file:
         try:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            temporary.replace(path)
+            temporary.replace(final)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
