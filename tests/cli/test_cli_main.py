@@ -108,6 +108,14 @@ def test_bad_input_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, wor
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_list_of_urls_may_come_from_windows(run, tmp_path):
+    listed = tmp_path / "urls.txt"
+    listed.write_bytes(b"\xef\xbb\xbfhttp://a.example/\r\nhttp://b.example/\r\n")
+    code, out, err = run("add", "--file", listed, "--dir", tmp_path / "w", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {"given": 2, "new": 2}
+
+
 @pytest.mark.parametrize("content", [b"\xff\n", b"http://a.example/\n" + b"x" * 70_000])
 def test_a_list_of_urls_that_cannot_be_read_names_its_line(run, tmp_path, content):
     path = tmp_path / "urls.txt"

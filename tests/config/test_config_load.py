@@ -189,6 +189,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content, word):
     assert str(path) in str(caught.value)
 
 
+def test_a_file_may_come_from_windows(tmp_path):
+    path = tmp_path / "gossamer.toml"
+    path.write_bytes(b"\xef\xbb\xbf[crawl]\r\nmax_pages = 7\r\n")
+    assert load(path, {}).crawl.max_pages == 7
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"absent\.toml: No such file"):
         load(tmp_path / "absent.toml", {})
