@@ -1,6 +1,7 @@
 """The doctor finds what is wrong and says what to do."""
 
 import json
+import resource
 import shutil
 import sqlite3
 
@@ -82,6 +83,16 @@ def test_too_few_open_files_are_a_problem(limit, concurrency, level):
     found = checks.open_files(limit, concurrency)
     assert found.level == level
     assert ("ulimit -n" in found.advice) == (level == "problem")
+
+
+def test_a_soft_limit_that_a_crawl_raises_by_itself_is_no_problem(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(200, soft), hard))
+    try:
+        found = {check.name: check for check in checks.machine(tmp_path, Settings())}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert found["open files"] == checks.open_files(hard, Settings().crawl.concurrency)
 
 
 def test_a_clock_in_the_past_is_a_problem():

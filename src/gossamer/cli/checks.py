@@ -52,7 +52,8 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         link_joiner(),
         record_writer(),
         authorities(settings.spider),
-        open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0], settings.crawl.concurrency),
+        # The hard limit: a crawl raises the other one to it by itself.
+        open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[1], settings.crawl.concurrency),
         clock(time.time()),
         disk(folder, settings.store.reserve_bytes),
         *_proxies(),
