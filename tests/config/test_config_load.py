@@ -104,6 +104,8 @@ def test_a_flag_in_one_spelling_wins_over_a_file_in_the_other(tmp_path):
         ({"urlsrver": {}}, ["[urlsrver]", "did you mean [urlserver]"]),
         ({"Queue_Count": 1}, ["Queue_Count", "below [urlserver]"]),
         ({"crawl": 4}, ["[crawl]", "4"]),
+        ({"crawl": {"scope": "host\n"}}, ["scope", "'host\\n'", "host, domain, prefix, any"]),
+        ({"spider": {"robots_agent": "me\n"}}, ["robots_agent", "'me\\n'"]),
         ({"crawl": {"scope": "planet"}}, ["scope", "planet", "host, domain, prefix, any"]),
         ({"urlserver": {"Queue_Count": 0}}, ["Queue_Count", "= 0", "1 to 1000000"]),
         ({"urlserver": {"queue_count": True}}, ["queue_count", "true", "whole number"]),

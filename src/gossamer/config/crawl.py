@@ -11,7 +11,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     scope: Annotated[
         str,
         Meta(
-            pattern="^(host|domain|prefix|any|subdomains)$",
+            pattern=r"^(host|domain|prefix|any|subdomains)\Z",
             description="How far from the start URLs links are followed.",
         ),
     ] = "host"

@@ -35,7 +35,7 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     throttle_by: Annotated[
         str,
         Meta(
-            pattern="^(site|host)$",
+            pattern=r"^(site|host)\Z",
             description="What is throttled: a site (registrable domain) or each host by itself.",
         ),
     ] = "site"
