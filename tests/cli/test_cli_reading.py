@@ -12,9 +12,23 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_samples import ABOUT, COPY, GONE, HOME, HOME_BODY, HOSTILE_TITLE, LATER, SECRET
+from cli_samples import (
+    ABOUT,
+    COPY,
+    GONE,
+    HOME,
+    HOME_BODY,
+    HOSTILE_TITLE,
+    LATER,
+    NOW,
+    SECRET,
+    found,
+    make_workspace,
+)
 
+from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.cli import export
+from gossamer.config.catalog import CatalogSettings
 
 # Everything that could steer a terminal or make a second line, but the line feed itself.
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -37,6 +51,24 @@ def test_status_has_the_six_numbers_and_they_add_up(run, workspace):
         "failed": 1,
     }
     assert counts["discovered"] == sum(counts.values()) - counts["discovered"]
+
+
+def test_status_tells_of_one_moment_while_a_crawl_goes_on(run, tmp_path, monkeypatch):
+    folder = make_workspace(tmp_path / "w")
+    count_outcomes = SqliteCatalog.outcome_counts
+
+    def while_more_is_found(catalog: SqliteCatalog) -> object:
+        with SqliteCatalog.open(folder / "catalog.db", CatalogSettings()) as writer:
+            writer.add([found("http://other.example/")], NOW)
+        return count_outcomes(catalog)
+
+    monkeypatch.setattr(SqliteCatalog, "outcome_counts", while_more_is_found)
+    seen = [json.loads(run("status", "--dir", folder, "--json")[1]) for _ in range(2)]
+    for status in seen:
+        assert status["hosts_known"] == len(status["hosts"])
+        for state in ("done", "pending", "leased", "excluded", "failed"):
+            assert status["counts"][state] == sum(host[state] for host in status["hosts"])
+    assert seen[1]["counts"]["discovered"] == seen[0]["counts"]["discovered"] + 1
 
 
 def test_commands_in_advice_can_be_run_as_they_stand(run, tmp_path):

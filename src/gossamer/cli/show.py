@@ -53,6 +53,8 @@ def run(arguments: Namespace) -> int:
     from gossamer.cli.reading import open_workspace
 
     with open_workspace(arguments.dir) as catalog:
+        # Row and history as of one moment, for a crawl may go on meanwhile.
+        catalog.renew_view()
         row = _find(catalog, arguments.url, arguments)
         history = catalog.history(row.doc_id)
     if arguments.body:
