@@ -316,7 +316,7 @@ def test_help_takes_at_most_150_milliseconds_of_cpu():
     assert best <= 0.15
 
 
-def complete(*words: str, function: str = "_gossamer") -> list[str]:
+def complete(*words: str, function: str = "_gossamer", folder: Path | None = None) -> list[str]:
     script = subprocess.run(
         [sys.executable, "-m", "gossamer.cli", "completion", "bash"],
         capture_output=True,
@@ -325,11 +325,18 @@ def complete(*words: str, function: str = "_gossamer") -> list[str]:
     ).stdout
     quoted = " ".join(f"'{word}'" for word in words)
     place = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}"
-    ask = f"{place}; {function}; echo ${{COMPREPLY[@]}}"
+    ask = f"{place}; {function}; [ ${{#COMPREPLY[@]}} = 0 ] || printf '%s\\n' \"${{COMPREPLY[@]}}\""
     done = subprocess.run(
-        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, check=True, text=True
+        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, check=True, text=True, cwd=folder
     )
-    return done.stdout.split()
+    return done.stdout.splitlines()
+
+
+def test_bash_completes_names_with_blanks(tmp_path):
+    (tmp_path / "my crawl").mkdir()
+    (tmp_path / "my settings.toml").touch()
+    assert complete("gossamer", "crawl", "--dir", "m", folder=tmp_path) == ["my crawl"]
+    assert "my settings.toml" in complete("gossamer", "crawl", "--config", "m", folder=tmp_path)
 
 
 def test_bash_completes_commands_flags_and_choices():
