@@ -131,6 +131,14 @@ def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
     assert not folder.exists()
 
 
+def test_the_reason_to_set_robots_txt_aside_is_logged(web, tmp_path):
+    words = ["crawl", web.start_url, "--dir", tmp_path / "w", *QUICK, "--max-pages", 1]
+    setting = "urlserver.robots_ignore={'127.16.0.1'='our own site'}"
+    told = gossamer(*words, "--set", setting)
+    assert "gossamer: robots.txt of 127.16.0.1 is set aside: our own site\n" in told.stderr
+    assert gossamer(*words, "--set", setting, "--quiet").stderr == ""
+
+
 DEADLY = """
 import os
 from pathlib import Path

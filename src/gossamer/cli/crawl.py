@@ -115,6 +115,8 @@ def run(arguments: Namespace) -> int:
     settings = settings_from(arguments)
     if not arguments.urls:
         _require_workspace(arguments)
+    if not arguments.quiet:
+        _tell_what_is_set_aside(settings)
 
     from gossamer.cli.progress import follow
     from gossamer.crawl.launch import fetchers, worker_count
@@ -173,6 +175,11 @@ def _require_workspace(arguments: Namespace) -> None:
             f"no URL given, and no workspace in {arguments.dir} to go on with; "
             f"write: gossamer crawl URL --dir {quote(str(arguments.dir))}"
         )
+
+
+def _tell_what_is_set_aside(settings: "Settings") -> None:
+    for host, reason in settings.urlserver.robots_ignore.items():
+        print(visible(f"gossamer: robots.txt of {host} is set aside: {reason}"), file=sys.stderr)
 
 
 def _print_summary(arguments: Namespace, summary: "Summary") -> None:
