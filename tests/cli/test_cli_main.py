@@ -170,6 +170,16 @@ def test_the_printed_settings_are_a_settings_file(run, tmp_path):
     assert "from command line, default 0" in out
 
 
+def test_the_printed_settings_are_a_settings_file_whatever_the_locale(tmp_path):
+    """A file is in UTF-8, as TOML demands."""
+    command = [sys.executable, "-m", "gossamer.cli", "config", "--set", "store.operator=Zoë €"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    path = tmp_path / "gossamer.toml"
+    with path.open("wb") as file:
+        subprocess.run(command, stdout=file, env=environment, check=True)
+    assert load(path, {}).store.operator == "Zoë €"
+
+
 def test_the_settings_as_json_say_where_each_came_from(run):
     rows = json.loads(run("config", "--json", "--set", "crawl.max_pages=5")[1])
     row = next(row for row in rows if row["name"] == "max_pages")
