@@ -17,6 +17,7 @@ from harness import Onlooker, children_of, pages_in, read_jsonl
 import gossamer
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
+from gossamer.config.load import load
 from gossamer.errors import StoppedError
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.process import FakeWeb
@@ -291,6 +292,21 @@ def test_a_script_whose_handlers_workers_cannot_find_is_told_so(
     assert result.stderr.count("Traceback") == 1, result.stderr
     assert "gossamer.errors.ConfigError: cannot load handler" in result.stderr
     assert hint in result.stderr.splitlines()[-1]
+
+
+def test_what_is_not_given_is_as_the_settings_file_says(tmp_path: Path):
+    """Above all its politeness; what is given wins."""
+    config = tmp_path / "gossamer.toml"
+    config.write_text("[crawl]\nmax_pages = 3\nworkers = 0\n[urlserver]\nhost_per_second = 5\n")
+    workspace = tmp_path / "w"
+    with FakeWeb(pages=20, hosts=1, seed=4) as web:
+        options = {"directory": workspace, "config": config}
+        assert len(asyncio.run(collect(web.start_url, **options))) == 3
+        assert judge.gap_violations(web.log(), 0.2) == []
+        assert len(asyncio.run(collect(max_pages=5, delay=0, **options))) == 2
+    kept = load(workspace / "gossamer.toml", {})
+    assert (kept.crawl.workers, kept.crawl.max_pages) == (0, 5)
+    assert (kept.urlserver.host_per_second, kept.crawl.scope) == (0, "host")
 
 
 def test_errors_are_raised_where_the_pages_are_awaited(tmp_path: Path):
