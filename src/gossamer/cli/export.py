@@ -77,7 +77,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
         return
     # A link stays a link: what it leads to is replaced.
-    final = path.resolve()
+    final = path.resolve() if path.is_symlink() else path
     temporary = final.with_name(f".{final.name}.{os.getpid()}.part")
     file = _opened(temporary, "xb", path)
     try:
