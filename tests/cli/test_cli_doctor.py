@@ -1,9 +1,11 @@
 """The doctor finds what is wrong and says what to do."""
 
 import json
+import os
 import resource
 import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
 from cli_samples import make_workspace
@@ -153,6 +155,17 @@ def test_damage_in_the_archive_is_found_and_named(run, own_workspace):
     code, out, _ = run("doctor", "--offline", "--dir", own_workspace)
     assert code == 1
     assert path.name in out
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: os.truncate(path, 0)])
+def test_a_file_of_the_archive_that_is_gone_is_found_and_named(run, own_workspace, harm):
+    path = archive_file(own_workspace)
+    harm(path)
+    code, out, _ = run("doctor", "--offline", "--dir", own_workspace, "--json")
+    found = {check["name"]: check for check in json.loads(out)["checks"]}
+    assert code == 1
+    assert path.name in found["archive"]["found"]
+    assert "copy" in found["archive"]["advice"]
 
 
 def test_a_torn_end_is_a_warning(own_workspace):
