@@ -108,7 +108,10 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ] = 8_192
     headers: Annotated[
         dict[str, str],
-        Meta(description="Further request headers, sent to every host of the crawl."),
+        Meta(
+            description="Further request headers, sent to every host of the crawl. Authorization "
+            "and Cookie are left out of the requests that the archive keeps."
+        ),
     ] = {}
     header_hosts: Annotated[
         tuple[str, ...],
