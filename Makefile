@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 URL ?=
 MAX_PAGES ?= 200
+# As it was typed: a $ in a URL is none of make's.
+override URL := $(value URL)
 export URL MAX_PAGES
 
 # Some tests look at what was written with these; where they are missing, those tests are skipped.

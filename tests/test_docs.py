@@ -61,6 +61,29 @@ def test_the_commands_of_a_page_work(page, tmp_path):
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/python.md"])
+def test_the_programs_of_a_page_work(page, tmp_path):
+    """As they stand, but for the site and how much of it is fetched."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    programs = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert programs
+    with FakeWeb(pages=120, hosts=1, seed=3, max_seconds=240) as web:
+        for number, program in enumerate(programs):
+            script = tmp_path / f"program{number}.py"
+            quick = re.sub(r"max_pages=\d+", "max_pages=3", program)
+            script.write_text(quick.replace("https://example.org/", web.start_url))
+            done = subprocess.run(
+                [sys.executable, str(script)],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            assert done.returncode == 0, f"{program}\n{done.stdout}\n{done.stderr}"
+            assert done.stdout
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_of_a_page_lead_somewhere(page):
     text = re.sub(

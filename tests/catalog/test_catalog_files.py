@@ -274,6 +274,12 @@ class TestOpening:
         with pytest.raises(WorkspaceError, match="no such file"):
             SqliteCatalog.open(tmp_path / "catalog.db", SETTINGS, read_only=True)
 
+    def test_a_catalog_that_is_just_being_made_is_not_called_old(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        path.touch()
+        with pytest.raises(WorkspaceError, match="try again in a moment"):
+            SqliteCatalog.open(path, SETTINGS, read_only=True)
+
     def test_a_missing_folder_is_named(self, tmp_path):
         with pytest.raises(WorkspaceError, match="nowhere"):
             SqliteCatalog.open(tmp_path / "nowhere" / "catalog.db", SETTINGS)

@@ -129,3 +129,59 @@ def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
     assert done.stderr.startswith("gossamer: ")
     assert done.stderr.count("\n") == 1
     assert not folder.exists()
+
+
+def test_the_reason_to_set_robots_txt_aside_is_logged(web, tmp_path):
+    words = ["crawl", web.start_url, "--dir", tmp_path / "w", *QUICK, "--max-pages", 1]
+    setting = "urlserver.robots_ignore={'127.16.0.1'='our own site'}"
+    told = gossamer(*words, "--set", setting)
+    assert "gossamer: robots.txt of 127.16.0.1 is set aside: our own site\n" in told.stderr
+    assert gossamer(*words, "--set", setting, "--quiet").stderr == ""
+
+
+DEADLY = """
+import os
+from pathlib import Path
+
+mark = Path(__file__).with_name("loaded")
+if mark.exists():
+    os._exit(3)
+mark.touch()
+
+
+def look(page):
+    return ()
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(
+    ("setting", "code", "words"),
+    [
+        ("handlers.use=['{folder}/no.py:look']", 2, "cannot load handler"),
+        ("handlers.use=['{folder}/deadly.py:glance']", 2, "there is no glance"),
+        ("handlers.use=['{folder}/broken.py:look']", 2, "ZeroDivisionError"),
+        ("handlers.keep_if={folder}/no.py:look", 2, "cannot load handler"),
+        ("store.raw_folder={folder}/broken.py", 4, "cannot make"),
+    ],
+)
+def test_what_workers_could_not_begin_with_is_told_once(tmp_path, workers, setting, code, words):
+    """They are not replaced, one after the other, without an end."""
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    (tmp_path / "broken.py").write_text("1 / 0")
+    flags = ["--set", setting.format(folder=tmp_path), "--workers", workers]
+    done = gossamer("crawl", "http://127.0.0.1/", "--dir", tmp_path / "w", *flags)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_crawl_whose_workers_all_die_before_they_begin_ends(tmp_path):
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    flags = ["--set", f"handlers.use=['{tmp_path}/deadly.py:look']", "--workers", 2]
+    done = gossamer("crawl", "http://127.0.0.1/", "--dir", tmp_path / "w", *flags)
+    assert done.returncode == 6
+    assert "ended before they could begin" in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    numbers = counts(tmp_path / "w")
+    assert numbers["pending"] + numbers["leased"] == numbers["discovered"] == 1

@@ -1,8 +1,11 @@
 """The doctor finds what is wrong and says what to do."""
 
 import json
+import os
+import resource
 import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
 from cli_samples import make_workspace
@@ -84,6 +87,16 @@ def test_too_few_open_files_are_a_problem(limit, concurrency, level):
     assert ("ulimit -n" in found.advice) == (level == "problem")
 
 
+def test_a_soft_limit_that_a_crawl_raises_by_itself_is_no_problem(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(200, soft), hard))
+    try:
+        found = {check.name: check for check in checks.machine(tmp_path, Settings())}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert found["open files"] == checks.open_files(hard, Settings().crawl.concurrency)
+
+
 def test_a_clock_in_the_past_is_a_problem():
     assert checks.clock(0.0).level == "problem"
     assert checks.clock(2_000_000_000.0).level == "ok"
@@ -142,6 +155,17 @@ def test_damage_in_the_archive_is_found_and_named(run, own_workspace):
     code, out, _ = run("doctor", "--offline", "--dir", own_workspace)
     assert code == 1
     assert path.name in out
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: os.truncate(path, 0)])
+def test_a_file_of_the_archive_that_is_gone_is_found_and_named(run, own_workspace, harm):
+    path = archive_file(own_workspace)
+    harm(path)
+    code, out, _ = run("doctor", "--offline", "--dir", own_workspace, "--json")
+    found = {check["name"]: check for check in json.loads(out)["checks"]}
+    assert code == 1
+    assert path.name in found["archive"]["found"]
+    assert "copy" in found["archive"]["advice"]
 
 
 def test_a_torn_end_is_a_warning(own_workspace):

@@ -108,6 +108,14 @@ def test_bad_input_gets_one_line_and_exit_code_2(run, tmp_path, monkeypatch, wor
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_list_of_urls_may_come_from_windows(run, tmp_path):
+    listed = tmp_path / "urls.txt"
+    listed.write_bytes(b"\xef\xbb\xbfhttp://a.example/\r\nhttp://b.example/\r\n")
+    code, out, err = run("add", "--file", listed, "--dir", tmp_path / "w", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {"given": 2, "new": 2}
+
+
 @pytest.mark.parametrize("content", [b"\xff\n", b"http://a.example/\n" + b"x" * 70_000])
 def test_a_list_of_urls_that_cannot_be_read_names_its_line(run, tmp_path, content):
     path = tmp_path / "urls.txt"
@@ -160,6 +168,16 @@ def test_the_printed_settings_are_a_settings_file(run, tmp_path):
     assert tomllib.loads(out)["crawl"]["max_pages"] == 5
     assert load(path, {}) == load(None, {"crawl": {"max_pages": 5}})
     assert "from command line, default 0" in out
+
+
+def test_the_printed_settings_are_a_settings_file_whatever_the_locale(tmp_path):
+    """A file is in UTF-8, as TOML demands."""
+    command = [sys.executable, "-m", "gossamer.cli", "config", "--set", "store.operator=Zoë €"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    path = tmp_path / "gossamer.toml"
+    with path.open("wb") as file:
+        subprocess.run(command, stdout=file, env=environment, check=True)
+    assert load(path, {}).store.operator == "Zoë €"
 
 
 def test_the_settings_as_json_say_where_each_came_from(run):
@@ -275,6 +293,24 @@ def test_a_closed_stream_is_no_error(tmp_path, closed):
     assert (tmp_path / "w" / "catalog.db").read_bytes().startswith(b"SQLite format 3")
 
 
+def test_help_that_nobody_reads_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "gossamer.cli", "crawl", "--help"]
+    with open(writing, "wb") as output:  # noqa: PTH123 - a descriptor
+        result = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["crawl", "--no-such-flag"], 2), (["status", "--dir", "none"], 3)]
+)
+def test_a_complaint_that_cannot_be_written_keeps_its_exit_code(tmp_path, words, code):
+    command = [sys.executable, "-m", "gossamer.cli", *words]
+    with Path("/dev/full").open("wb") as full:
+        assert subprocess.run(command, stderr=full, cwd=tmp_path, check=False).returncode == code
+
+
 def test_help_takes_at_most_150_milliseconds_of_cpu():
     best = 1.0
     for _ in range(3):
@@ -290,7 +326,7 @@ def test_help_takes_at_most_150_milliseconds_of_cpu():
     assert best <= 0.15
 
 
-def complete(*words: str, function: str = "_gossamer") -> list[str]:
+def complete(*words: str, function: str = "_gossamer", folder: Path | None = None) -> list[str]:
     script = subprocess.run(
         [sys.executable, "-m", "gossamer.cli", "completion", "bash"],
         capture_output=True,
@@ -299,11 +335,18 @@ def complete(*words: str, function: str = "_gossamer") -> list[str]:
     ).stdout
     quoted = " ".join(f"'{word}'" for word in words)
     place = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}"
-    ask = f"{place}; {function}; echo ${{COMPREPLY[@]}}"
+    ask = f"{place}; {function}; [ ${{#COMPREPLY[@]}} = 0 ] || printf '%s\\n' \"${{COMPREPLY[@]}}\""
     done = subprocess.run(
-        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, check=True, text=True
+        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, check=True, text=True, cwd=folder
     )
-    return done.stdout.split()
+    return done.stdout.splitlines()
+
+
+def test_bash_completes_names_with_blanks(tmp_path):
+    (tmp_path / "my crawl").mkdir()
+    (tmp_path / "my settings.toml").touch()
+    assert complete("gossamer", "crawl", "--dir", "m", folder=tmp_path) == ["my crawl"]
+    assert "my settings.toml" in complete("gossamer", "crawl", "--config", "m", folder=tmp_path)
 
 
 def test_bash_completes_commands_flags_and_choices():

@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -11,9 +12,23 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_samples import ABOUT, COPY, GONE, HOME, HOME_BODY, HOSTILE_TITLE, LATER, SECRET
+from cli_samples import (
+    ABOUT,
+    COPY,
+    GONE,
+    HOME,
+    HOME_BODY,
+    HOSTILE_TITLE,
+    LATER,
+    NOW,
+    SECRET,
+    found,
+    make_workspace,
+)
 
+from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.cli import export
+from gossamer.config.catalog import CatalogSettings
 
 # Everything that could steer a terminal or make a second line, but the line feed itself.
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -36,6 +51,24 @@ def test_status_has_the_six_numbers_and_they_add_up(run, workspace):
         "failed": 1,
     }
     assert counts["discovered"] == sum(counts.values()) - counts["discovered"]
+
+
+def test_status_tells_of_one_moment_while_a_crawl_goes_on(run, tmp_path, monkeypatch):
+    folder = make_workspace(tmp_path / "w")
+    count_outcomes = SqliteCatalog.outcome_counts
+
+    def while_more_is_found(catalog: SqliteCatalog) -> object:
+        with SqliteCatalog.open(folder / "catalog.db", CatalogSettings()) as writer:
+            writer.add([found("http://other.example/")], NOW)
+        return count_outcomes(catalog)
+
+    monkeypatch.setattr(SqliteCatalog, "outcome_counts", while_more_is_found)
+    seen = [json.loads(run("status", "--dir", folder, "--json")[1]) for _ in range(2)]
+    for status in seen:
+        assert status["hosts_known"] == len(status["hosts"])
+        for state in ("done", "pending", "leased", "excluded", "failed"):
+            assert status["counts"][state] == sum(host[state] for host in status["hosts"])
+    assert seen[1]["counts"]["discovered"] == seen[0]["counts"]["discovered"] + 1
 
 
 def test_commands_in_advice_can_be_run_as_they_stand(run, tmp_path):
@@ -133,6 +166,35 @@ def test_an_export_to_a_file_is_complete_and_leaves_nothing_beside(run, workspac
     assert (code, out) == (0, "")
     assert len(target.read_text().splitlines()) == 6
     assert [path.name for path in tmp_path.iterdir()] == ["urls.jsonl"]
+
+
+def test_an_export_to_a_pipe_or_a_device_leaves_it_one(run, workspace, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    code, _, _ = run("export", "--dir", workspace, "-o", pipe)
+    assert code == 0
+    assert len(os.read(reader, 65_536).splitlines()) == 6
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_an_export_through_a_link_replaces_what_it_leads_to(run, workspace, tmp_path):
+    target, link = tmp_path / "urls.jsonl", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target.name)
+    assert run("export", "--dir", workspace, "-o", link)[0] == 0
+    assert link.is_symlink()
+    assert len(target.read_text().splitlines()) == 6
+
+
+@pytest.mark.parametrize("output", ["", "folder"])
+def test_an_export_to_a_folder_is_refused(run, workspace, tmp_path, monkeypatch, output):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    code, _, err = run("export", "--dir", workspace, "-o", output)
+    assert code == 2
+    assert "Is a directory" in err
 
 
 def test_an_export_to_a_full_disk_says_so(workspace):

@@ -6,6 +6,7 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 from collections import deque
 
 import pytest
@@ -98,6 +99,19 @@ def test_the_live_display_fits_the_terminal(monkeypatch):
     LiveDisplay(out, monotonic=lambda: 1.0, colours=False).show(progress())
     shown = re.sub("\x1b\\[[0-9?]*[A-Za-z]|\r", "", out.getvalue())
     assert max(map(len, shown.split("\n"))) < 20
+
+
+def test_the_live_display_fits_the_terminal_it_is_drawn_on():
+    """Though output goes to a file, where no width can be asked for, and rows are few."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (3, 20))
+    with open(slave, "w", encoding="utf-8") as terminal:  # noqa: PTH123 - a descriptor
+        LiveDisplay(terminal, monotonic=lambda: 1.0, colours=False).show(progress())
+        shown = re.sub("\x1b\\[[0-9?]*[A-Za-z]|\r", "", os.read(master, 65_536).decode())
+    os.close(master)
+    lines = shown.removesuffix("\n").split("\n")
+    assert max(map(len, lines)) < 20
+    assert len(lines) == 2
 
 
 @given(st.lists(st.floats(0, 1e9), max_size=40))

@@ -104,12 +104,15 @@ def test_a_flag_in_one_spelling_wins_over_a_file_in_the_other(tmp_path):
         ({"urlsrver": {}}, ["[urlsrver]", "did you mean [urlserver]"]),
         ({"Queue_Count": 1}, ["Queue_Count", "below [urlserver]"]),
         ({"crawl": 4}, ["[crawl]", "4"]),
+        ({"crawl": {"scope": "host\n"}}, ["scope", "'host\\n'", "host, domain, prefix, any"]),
+        ({"spider": {"robots_agent": "me\n"}}, ["robots_agent", "'me\\n'"]),
         ({"crawl": {"scope": "planet"}}, ["scope", "planet", "host, domain, prefix, any"]),
         ({"urlserver": {"Queue_Count": 0}}, ["Queue_Count", "= 0", "1 to 1000000"]),
         ({"urlserver": {"queue_count": True}}, ["queue_count", "true", "whole number"]),
         ({"urlserver": {"queue_count": "many"}}, ["queue_count", "many", "whole number"]),
         ({"urlserver": {"host_per_second": math.nan}}, ["host_per_second", "nan", "0 to 1000000"]),
-        ({"crawl": {"patience_seconds": math.inf}}, ["patience_seconds", "inf", "at least 0"]),
+        ({"crawl": {"patience_seconds": math.inf}}, ["patience_seconds", "inf", "0 to 1000000000"]),
+        ({"crawl": {"max_pages": 10**23}}, ["max_pages", "1000000", "0 to 1000000000000"]),
         ({"crawl": {"include": "x"}}, ["include", "'x'", "list of texts"]),
         ({"crawl": {"include": ["("]}}, ["include", "'('", "regular expression"]),
         ({"url": {"allow_networks": ["10.0.0.1/8"]}}, ["allow_networks", "10.0.0.1/8"]),
@@ -120,6 +123,8 @@ def test_a_flag_in_one_spelling_wins_over_a_file_in_the_other(tmp_path):
         ({"spider": {"headers": {"X-A": "a\r\nB: c"}}}, ["headers", "X-A", "control character"]),
         ({"spider": {"headers": {"X A": "a"}}}, ["headers", "X A"]),
         ({"spider": {"user_agent": "a\nb"}}, ["user_agent", "control character"]),
+        ({"spider": {"proxy": "http://"}}, ["proxy", "'http://'", "http://proxy.example:3128"]),
+        ({"spider": {"proxy": "ftp://u:p@a.example"}}, ["proxy", "'ftp://a.example'"]),
         ({"handlers": {"use": ["module"]}}, ["use", "module:function"]),
         ({"urlserver": {"robots_ignore": {"a.example": " "}}}, ["robots_ignore", "a.example"]),
         (
@@ -150,6 +155,20 @@ def test_the_status_time_out_must_be_twice_the_update_timer():
     load(None, {"urlserver": {"Timeout_Spider_Status": 10}, "spider": {"Timeout_Update": 5000}})
 
 
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "proxy.example:3128",
+        "http://proxy.example",
+        "https://me:a:b@proxy.example:3128/",
+        "SOCKS5h://[::1]:1080",
+        "socks4a://127.0.0.1",
+    ],
+)
+def test_proxies_are_what_libcurl_takes_for_one(proxy):
+    assert load(None, {"spider": {"proxy": proxy}}).spider.proxy == proxy
+
+
 @pytest.mark.parametrize("server", ["192.0.2.1", "192.0.2.1:53", "2001:db8::1", "[2001:db8::1]:53"])
 def test_name_servers_may_have_a_port(server):
     assert load(None, {"urlserver": {"dns_servers": [server]}}).urlserver.dns_servers == (server,)
@@ -170,6 +189,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content, word):
     with pytest.raises(ConfigError, match=word) as caught:
         load(path, {})
     assert str(path) in str(caught.value)
+
+
+def test_a_file_may_come_from_windows(tmp_path):
+    path = tmp_path / "gossamer.toml"
+    path.write_bytes(b"\xef\xbb\xbf[crawl]\r\nmax_pages = 7\r\n")
+    assert load(path, {}).crawl.max_pages == 7
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -244,6 +269,16 @@ def test_every_setting_has_a_description_and_accepts_its_own_default():
             assert key.convert(key.default) == key.default
 
 
+def test_every_number_has_a_largest_value_that_can_be_stored_and_be_a_moment():
+    century_in_seconds = 3_200_000_000
+    for keys in tables().values():
+        for key in keys.values():
+            if key.type in {"whole number", "number"}:
+                too_much = century_in_seconds if key.name.endswith("_seconds") else 2**63
+                with pytest.raises(ValueError, match="<="):
+                    key.convert(too_much)
+
+
 def test_source_names_are_unique():
     names = [key.source_name for keys in tables().values() for key in keys.values()]
     given_names = [name for name in names if name]
@@ -269,3 +304,17 @@ def test_what_may_be_secret_is_not_written_down():
     ]
     assert secrets_in(kept) == []
     assert without_secrets(Settings()) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("proxy", "kept"),
+    [
+        ("http://user:p@55@proxy.example:3128", "http://proxy.example:3128"),
+        ("user:pa55@proxy.example:3128", "proxy.example:3128"),
+        ("proxy.example:3128", "proxy.example:3128"),
+    ],
+)
+def test_no_part_of_the_log_in_at_a_proxy_is_written_down(proxy, kept):
+    settings = load(None, {"spider": {"proxy": proxy}})
+    assert without_secrets(settings).spider.proxy == kept
+    assert bool(secrets_in(settings)) == (proxy != kept)

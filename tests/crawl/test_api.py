@@ -1,6 +1,7 @@
 """The Python interface against the fake web: typed pages, stops, handlers, errors."""
 
 import asyncio
+import math
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from harness import Onlooker, children_of, pages_in, read_jsonl
 import gossamer
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
+from gossamer.config.load import load
 from gossamer.errors import StoppedError
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.process import FakeWeb
@@ -268,6 +270,45 @@ def test_handlers_of_a_script_are_run_in_the_workers(tmp_path: Path, workers: st
     assert all("faulty: ValueError: no such thing" in detail for detail in details)
 
 
+@pytest.mark.parametrize(
+    ("begin", "hint"),
+    [
+        ("asyncio.run(main())", 'if __name__ == "__main__":'),
+        ("if __name__ == '__main__':\n    hide(extra)\n    asyncio.run(main())", "no hidden at"),
+    ],
+)
+def test_a_script_whose_handlers_workers_cannot_find_is_told_so(
+    tmp_path: Path, begin: str, hint: str
+):
+    """Workers that cannot begin are not replaced without an end, and begin no crawl themselves."""
+    definitions, _, _ = SCRIPT.partition("if __name__")
+    script = tmp_path / "crawl.py"
+    hide = "def hide(function):\n    function.__qualname__ = 'hidden'\n"
+    script.write_text(definitions + hide + begin)
+    result = subprocess.run(
+        [sys.executable, str(script), "http://127.0.0.1/", str(tmp_path / "w"), "1"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert result.stderr.count("Traceback") == 1, result.stderr
+    assert "gossamer.errors.ConfigError: cannot load handler" in result.stderr
+    assert hint in result.stderr.splitlines()[-1]
+
+
+def test_what_is_not_given_is_as_the_settings_file_says(tmp_path: Path):
+    """Above all its politeness; what is given wins."""
+    config = tmp_path / "gossamer.toml"
+    config.write_text("[crawl]\nmax_pages = 3\nworkers = 0\n[urlserver]\nhost_per_second = 5\n")
+    workspace = tmp_path / "w"
+    with FakeWeb(pages=20, hosts=1, seed=4) as web:
+        options = {"directory": workspace, "config": config}
+        assert len(asyncio.run(collect(web.start_url, **options))) == 3
+        assert judge.gap_violations(web.log(), 0.2) == []
+        assert len(asyncio.run(collect(max_pages=5, delay=0, **options))) == 2
+    kept = load(workspace / "gossamer.toml", {})
+    assert (kept.crawl.workers, kept.crawl.max_pages) == (0, 5)
+    assert (kept.urlserver.host_per_second, kept.crawl.scope) == (0, "host")
+
+
 def test_errors_are_raised_where_the_pages_are_awaited(tmp_path: Path):
     def unmarked(page: gossamer.Page) -> None:
         del page
@@ -282,6 +323,12 @@ def test_errors_are_raised_where_the_pages_are_awaited(tmp_path: Path):
         asyncio.run(collect(directory=tmp_path / "empty"))
     with pytest.raises(gossamer.ConfigError, match="max_pages"):
         asyncio.run(collect("http://127.0.0.1/", max_pages=-1))
+    for delay in (-1, math.nan, math.inf, 1e9):
+        with pytest.raises(gossamer.ConfigError, match=r"delay = .* from 0 to 86400"):
+            asyncio.run(collect("http://127.0.0.1/", delay=delay))
+    for name in ("include", "exclude"):
+        with pytest.raises(gossamer.ConfigError, match=f"{name} = 'docs' .* list of texts"):
+            asyncio.run(collect("http://127.0.0.1/", **{name: "docs"}))
     with pytest.raises(gossamer.ConfigError, match=r"@gossamer\.handler"):
         asyncio.run(collect("http://127.0.0.1/", handlers=[unmarked]))
     with pytest.raises(gossamer.ConfigError, match="top level"):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 
 import pytest
 
@@ -162,12 +163,37 @@ def test_code_of_users_is_watched_under_the_document_it_was_called_for(make_inta
     assert watch.current() is None
 
 
+def test_code_of_users_that_ends_the_program_costs_one_document(make_intake, told):
+    intake = make_intake(Settings(handlers=HandlerSettings(keep_if=f"{__name__}:odd_or_leaving")))
+    intake.step([fetch_of(1), fetch_of(2)])
+    intake.flush()
+    ((_, report),) = told
+    assert [each.outcome for each in report.findings] == [Outcome.OK, Outcome.INTERNAL]
+    assert "\\udcff" in report.findings[1].detail
+
+
+def test_what_ends_a_worker_all_the_same_is_known_by_its_document(make_intake, watch):
+    intake = make_intake(Settings(handlers=HandlerSettings(keep_if=f"{__name__}:interrupting")))
+    with pytest.raises(KeyboardInterrupt):
+        intake.step([fetch_of(7)])
+    assert watch.current() is not None
+    assert watch.current()[0] == 7
+
+
 WATCHES: list[Watch] = []
 LOOKED_AT: list[tuple[str, int]] = []
 
 
 def odd_or_broken(fetch: Fetch) -> bool:
     return bool(fetch.visit.doc_id % 2 or 1 // 0)
+
+
+def odd_or_leaving(fetch: Fetch) -> bool:
+    return bool(fetch.visit.doc_id % 2) or sys.exit("\udcff")
+
+
+def interrupting(fetch: Fetch) -> bool:
+    raise KeyboardInterrupt
 
 
 def watched_fetch(fetch: Fetch) -> bool:

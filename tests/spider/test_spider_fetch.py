@@ -137,6 +137,19 @@ def test_the_request_head_is_byte_for_byte_what_the_server_got(
     assert fetch.request_head.count(b"Accept:") == 1
 
 
+def test_what_is_secret_is_sent_and_not_in_the_request_that_is_kept(
+    server: RawServer, make_spider: MakeSpider
+) -> None:
+    """The archive is given to others, and ends up in backups."""
+    spider = make_spider(headers={"authorization": "Bearer k3y", "Cookie": "id=k3y", "From": "me"})
+    fetch = fetch_one(spider, url(server, "a"))
+    (sent,) = server.requests
+    assert b"authorization: Bearer k3y\r\n" in sent
+    assert b"Cookie: id=k3y\r\n" in sent
+    assert b"From: me\r\n" in fetch.request_head
+    assert b"k3y" not in fetch.request_head
+
+
 def test_conditions_do_not_leak_into_the_next_visit(
     server: RawServer, make_spider: MakeSpider
 ) -> None:

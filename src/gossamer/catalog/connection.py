@@ -176,7 +176,7 @@ def _opening(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise translated(error, "open", path) from error
+        raise translated(error, "read", path) from error
     except OSError as error:
         raise WorkspaceError(f"cannot open catalog {path}: {error.strerror}") from error
 

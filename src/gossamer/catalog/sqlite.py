@@ -350,6 +350,11 @@ def _refuse_other_schema(
 ) -> None:
     version = schema_version(connection, path)
     refuse_newer(version, steps, path)
+    if version == 0:
+        raise WorkspaceError(
+            f"cannot open catalog {path}: there is nothing in it yet; "
+            "if a crawl has just begun here, try again in a moment"
+        )
     if version < steps[-1].version:
         raise WorkspaceError(
             f"cannot open catalog {path}: older schema {version} than {steps[-1].version}; "

@@ -82,7 +82,8 @@ def _urls_in(file: BinaryIO, name: str) -> Iterator[str]:
         if len(line) > MAX_LINE_BYTES:
             raise InputError(f"{name}, line {number}: longer than {MAX_LINE_BYTES} bytes")
         try:
-            text = line.decode().strip()
+            # The mark that editors of Windows put before the first line is no part of it.
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
             raise InputError(f"{name}, line {number}: not valid UTF-8") from error
         if text and not text.startswith("#"):

@@ -1,6 +1,5 @@
 """Flags that commands share, and how a command is declared."""
 
-import sys
 from argparse import (
     SUPPRESS,
     ArgumentParser,
@@ -15,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from gossamer.wording import visible
+from gossamer.cli.terminal import complain
 
 if TYPE_CHECKING:
     from gossamer.config.load import Loaded
@@ -38,7 +37,7 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and end with the code for bad input."""
-        print(f"gossamer: {visible(message)} (see {self.prog} --help)", file=sys.stderr)
+        complain(f"{message} (see {self.prog} --help)")
         raise SystemExit(EXIT_USAGE)
 
 

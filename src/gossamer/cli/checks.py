@@ -17,7 +17,7 @@ from msgspec import Struct
 from gossamer.config.settings import Settings
 from gossamer.config.spider import SpiderSettings
 from gossamer.crawl.workspace import Workspace
-from gossamer.errors import ConfigError, GossamerError
+from gossamer.errors import ConfigError, GossamerError, StoreError
 from gossamer.wording import bytes_in_words
 
 OK = "ok"
@@ -52,7 +52,8 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         link_joiner(),
         record_writer(),
         authorities(settings.spider),
-        open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0], settings.crawl.concurrency),
+        # The hard limit: a crawl raises the other one to it by itself.
+        open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[1], settings.crawl.concurrency),
         clock(time.time()),
         disk(folder, settings.store.reserve_bytes),
         *_proxies(),
@@ -261,7 +262,7 @@ def workspace(directory: Path, settings: Settings) -> list[Check]:
             _privacy(directory),
             _use(place),
             _catalog(place.catalog, settings),
-            _archive(place.archive),
+            _archive(place, settings),
         ]
     except GossamerError as error:
         return [Check("workspace", PROBLEM, str(error), "see the message")]
@@ -296,18 +297,43 @@ def _catalog(path: Path, settings: Settings) -> Check:
     return Check("catalog", OK, f"{counts.discovered:,} URLs, the accounting holds")
 
 
-def _archive(folder: Path) -> Check:
+def _archive(place: Workspace, settings: Settings) -> Check:
     from gossamer.store.verify import verify_folder
 
-    report = verify_folder(folder)
+    report = verify_folder(place.archive)
     found = f"{report.files} files, {sum(report.records.values()):,} sound records"
     if not report.sound:
         first = report.faults[0]
-        place = f"{first.file} at byte {first.offset} {first.url}".rstrip()
+        where = f"{first.file} at byte {first.offset} {first.url}".rstrip()
         advice = "restore the file from a copy; all other records can be read"
-        damage = f"{found}, {report.fault_count} damaged: {place}: {first.problem}"
+        damage = f"{found}, {report.fault_count} damaged: {where}: {first.problem}"
         return Check("archive", PROBLEM, damage, advice)
+    lost = _lost_files(place, settings)
+    if lost:
+        advice = "restore it from a copy; what was fetched into other files can be read"
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        missing = f"{found}, but {lost[0]}{more} is not there as far as the catalog refers to it"
+        return Check("archive", PROBLEM, missing, advice)
     if report.torn_bytes:
         torn = f"{found}, {bytes_in_words(report.torn_bytes)} at torn ends"
         return Check("archive", WARNING, torn, "the next crawl cuts them; nothing is lost")
     return Check("archive", OK, found)
+
+
+def _lost_files(place: Workspace, settings: Settings) -> list[str]:
+    """Return files of the archive that are gone, or shorter than the catalog knows them."""
+    from gossamer.catalog.sqlite import SqliteCatalog
+
+    with SqliteCatalog.open(place.catalog, settings.catalog, read_only=True) as catalog:
+        known = catalog.known_good()
+    return sorted(name for name, end in known.items() if _size(place.archive, name) < end)
+
+
+def _size(archive: Path, name: str) -> int:
+    from gossamer.store.names import open_archive
+
+    try:
+        with open_archive(archive, name) as file:
+            return os.fstat(file.fileno()).st_size
+    except StoreError:
+        return 0

@@ -9,6 +9,13 @@ from argparse import Namespace
 from gossamer.cli.arguments import Commands, add_command
 from gossamer.cli.outline import Command, Flag, outline, program
 
+# Names may have blanks in them: bash is told that they are names, and escapes them.
+_BASH_FILES = """_gossamer_files() {
+  local IFS=$'\\n'
+  compopt -o filenames 2>/dev/null
+  COMPREPLY=($(compgen "$1" -- "$current"))
+}"""
+
 # A command is what stands at the beginning; a flag or a value of that name further on is none.
 _FISH_HEAD = """# fish completion for gossamer
 complete -c gossamer -f
@@ -57,6 +64,7 @@ def bash(commands: tuple[Command, ...], programs: tuple[Command, ...]) -> str:
     cases = "\n".join(f'    "{each.name}") words="{_words(each)}" ;;' for each in commands)
     values = "\n".join(_bash_value(command, flag) for command in commands for flag in command.flags)
     return f"""# bash completion for gossamer
+{_BASH_FILES}
 _gossamer() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
   local command="${{COMP_WORDS[1]}}"
@@ -99,7 +107,7 @@ def _bash_value(command: Command, flag: Flag) -> str:
     pattern = f'    "{command.name} {flag.name}")'
     if flag.takes in {"file", "directory"}:
         option = "-d" if flag.takes == "directory" else "-f"
-        return f'{pattern} COMPREPLY=($(compgen {option} -- "$current")); return ;;'
+        return f"{pattern} _gossamer_files {option}; return ;;"
     if flag.takes == "value":
         return f"{pattern} return ;;"
     if flag.takes:

@@ -10,6 +10,7 @@ from gossamer.cli.terminal import (
     is_terminal,
     print_json,
     print_sections,
+    print_whole,
 )
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print_json(all_rows)
     elif arguments.markdown:
-        print(to_markdown(all_rows), end="")
+        print_whole(to_markdown(all_rows).removesuffix("\n"))
     elif arguments.toml or not is_terminal(sys.stdout):
-        print(to_toml(all_rows), end="")
+        print_whole(to_toml(all_rows).removesuffix("\n"))
     else:
         print_sections(_sections(all_rows))
     return 0

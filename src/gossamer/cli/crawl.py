@@ -20,7 +20,7 @@ from gossamer.cli.arguments import (
     positive,
     seconds,
 )
-from gossamer.cli.terminal import print_json
+from gossamer.cli.terminal import complain, print_json
 from gossamer.errors import InputError
 from gossamer.wording import bytes_in_words, seconds_in_words, visible
 
@@ -115,6 +115,8 @@ def run(arguments: Namespace) -> int:
     settings = settings_from(arguments)
     if not arguments.urls:
         _require_workspace(arguments)
+    if not arguments.quiet:
+        _tell_what_is_set_aside(settings)
 
     from gossamer.cli.progress import follow
     from gossamer.crawl.launch import fetchers, worker_count
@@ -175,11 +177,16 @@ def _require_workspace(arguments: Namespace) -> None:
         )
 
 
+def _tell_what_is_set_aside(settings: "Settings") -> None:
+    for host, reason in settings.urlserver.robots_ignore.items():
+        print(visible(f"gossamer: robots.txt of {host} is set aside: {reason}"), file=sys.stderr)
+
+
 def _print_summary(arguments: Namespace, summary: "Summary") -> None:
     if arguments.json:
         print_json(summary)
     if summary.exit_code:
-        print(f"gossamer: {visible(summary.message)}", file=sys.stderr)
+        complain(summary.message)
     if not arguments.json and not arguments.quiet:
         for line in summary_lines(arguments.dir, summary):
             print(line)

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from gossamer.cli.arguments import Commands, add_command, add_directory
 from gossamer.errors import InputError
@@ -71,17 +71,28 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
     """Give a file that takes the place of `path` only when it is complete and on the disk."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        file = temporary.open("xb", buffering=_BUFFER_BYTES)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    if path.exists() and not path.is_file():
+        # A device or a pipe, such as /dev/null, must stay what it is.
+        with _opened(path, "wb", path) as file:
+            yield file
+        return
+    # A link stays a link: what it leads to is replaced.
+    final = path.resolve() if path.is_symlink() else path
+    temporary = final.with_name(f".{final.name}.{os.getpid()}.part")
+    file = _opened(temporary, "xb", path)
     try:
         with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        temporary.replace(final)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _opened(path: Path, mode: Literal["wb", "xb"], named: Path) -> BinaryIO:
+    try:
+        return path.open(mode, buffering=_BUFFER_BYTES)
+    except OSError as error:
+        raise InputError(f"cannot write {named}: {error.strerror}") from error

@@ -6,12 +6,11 @@ import io
 import os
 import sys
 import threading
-from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
 
 from gossamer.cli.arguments import Parser, new_parser
-from gossamer.cli.terminal import drop_output
+from gossamer.cli.terminal import complain, drop_output
 from gossamer.crawl.memory import collect_rarely
 from gossamer.errors import GossamerError, InputError, StorageError
 from gossamer.wording import visible
@@ -49,11 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     collect_rarely()
     _stand_in_for_closed_streams()
     _escape_what_cannot_be_encoded()
-    try:
-        arguments = parser(words[:1]).parse_args(words)
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0
-    code = _run(arguments, words)
+    code = _run(words)
     if argv is None:
         _leave(code)
     return code
@@ -67,11 +62,10 @@ def parser(asked: Sequence[str] = ()) -> Parser:
     return top
 
 
-def _run(arguments: Namespace, words: Sequence[str]) -> int:
-    debug = bool(getattr(arguments, "debug", False))
+def _run(words: Sequence[str]) -> int:
+    debug = "--debug" in words
     try:
-        _check_encoding(words)
-        code: int = arguments.run(arguments)
+        code = _obey(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
@@ -96,6 +90,16 @@ def _run(arguments: Namespace, words: Sequence[str]) -> int:
         if debug:
             _print_traceback()
         return _unexpected(error, debug)
+    return code
+
+
+def _obey(words: Sequence[str]) -> int:
+    try:
+        arguments = parser(words[:1]).parse_args(words)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    _check_encoding(words)
+    code: int = arguments.run(arguments)
     return code
 
 
@@ -127,10 +131,7 @@ def _check_encoding(words: Sequence[str]) -> None:
 
 
 def _complain(message: str, code: int) -> int:
-    try:
-        print(f"gossamer: {visible(message)}", file=sys.stderr)
-    except OSError:
-        pass  # There is nobody left to tell; the exit code still says it.
+    complain(message)
     return code
 
 

@@ -118,13 +118,13 @@ class LiveDisplay:
         if now >= self._next_rate:
             self._rates.append(progress.pages_per_second)
             self._next_rate = now + 1.0
-        import shutil  # here, for it takes a part of each start
-
-        width = shutil.get_terminal_size().columns
+        width, height = _size_of(self._stream)
         lines = live_lines(progress, self._rates, now - self._started)
         if self._bar:
             lines.insert(0, bar_line(progress, width - 1))
-        self._draw([self._styled(line[: max(width - 1, 1)], progress) for line in lines])
+        # What would scroll could not be drawn over.
+        fitting = [line[: max(width - 1, 1)] for line in lines[: max(height - 1, 1)]]
+        self._draw([self._styled(line, progress) for line in fitting])
 
     def close(self) -> None:
         """Show the cursor again; the last lines stay."""
@@ -146,6 +146,18 @@ class LiveDisplay:
             return f"{_BOLD}{line}{_RESET}"
         alarming = line.startswith("state") and progress.state != "running"
         return f"{_RED if alarming else _DIM}{line}{_RESET}"
+
+
+def _size_of(stream: TextIO) -> tuple[int, int]:
+    """Return columns and rows of the very terminal that is drawn on: output may go elsewhere."""
+    import shutil  # here, for it takes a part of each start
+
+    try:
+        columns, rows = os.get_terminal_size(stream.fileno())
+    except OSError:
+        columns, rows = 0, 0
+    usual = shutil.get_terminal_size()
+    return columns or usual.columns, rows or usual.lines
 
 
 def plain_line(progress: "Progress") -> str:

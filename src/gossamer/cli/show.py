@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gossamer.cli.arguments import Commands, add_command, add_directory, add_json
 from gossamer.cli.terminal import (
     Section,
+    complain,
     is_terminal,
     print_json,
     print_sections,
@@ -52,6 +53,8 @@ def run(arguments: Namespace) -> int:
     from gossamer.cli.reading import open_workspace
 
     with open_workspace(arguments.dir) as catalog:
+        # Row and history as of one moment, for a crawl may go on meanwhile.
+        catalog.renew_view()
         row = _find(catalog, arguments.url, arguments)
         history = catalog.history(row.doc_id)
     if arguments.body:
@@ -197,7 +200,7 @@ def _decoded(head: bytes, raw: bytes) -> bytes:
     decoder.feed(raw)
     decoded = decoder.finish(raw)
     if decoded.fault is not None:
-        print(f"gossamer: the body is damaged: {decoded.detail}", file=sys.stderr)
+        complain(f"the body is damaged: {decoded.detail}")
     return decoded.body or raw
 
 

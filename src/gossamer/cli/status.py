@@ -54,6 +54,8 @@ def collect(arguments: Namespace) -> dict[str, Any]:
     from gossamer.outcomes import name_of
 
     with open_workspace(arguments.dir) as catalog:
+        # All of it as of one moment, for a crawl may go on meanwhile.
+        catalog.renew_view()
         counts = catalog.counts()
         outcomes = catalog.outcome_counts()
         return {

@@ -4,6 +4,7 @@ import os
 import sys
 from codecs import lookup
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from gossamer.wording import safe_json, visible
@@ -42,6 +43,12 @@ def print_whole(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(f"{text}\n".encode())
     sys.stdout.buffer.flush()
+
+
+def complain(message: str) -> None:
+    """Say in one line what is wrong; if nobody can be told, the exit code still says it."""
+    with suppress(OSError):
+        print(f"gossamer: {visible(message)}", file=sys.stderr)
 
 
 def drop_output() -> None:

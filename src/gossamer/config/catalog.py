@@ -12,13 +12,26 @@ class CatalogSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         int, Meta(ge=1 << 20, le=1 << 40, description="Memory for database pages.")
     ] = 64 << 20
     recrawl_first_seconds: Annotated[
-        float, Meta(ge=1, description="A page is due again this long after its first fetch.")
+        float,
+        Meta(
+            ge=1,
+            le=1_000_000_000,
+            description="A page is due again this long after its first fetch.",
+        ),
     ] = 86_400.0
     recrawl_min_seconds: Annotated[
-        float, Meta(ge=1, description="A page that always changes is due again after this.")
+        float,
+        Meta(
+            ge=1,
+            le=1_000_000_000,
+            description="A page that always changes is due again after this.",
+        ),
     ] = 3_600.0
     recrawl_max_seconds: Annotated[
-        float, Meta(ge=1, description="A page that never changes is due again after this.")
+        float,
+        Meta(
+            ge=1, le=1_000_000_000, description="A page that never changes is due again after this."
+        ),
     ] = 2_592_000.0
     follow_duplicates: Annotated[
         bool,

@@ -4,6 +4,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
+from gossamer.config.secrets import without_login
 from gossamer.config.settings import Settings
 from gossamer.errors import ConfigError
 
@@ -13,6 +14,10 @@ _OWN_HEADERS = frozenset(
 )
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# A scheme that libcurl knows, or none, which is http; then a host.
+_PROXY = re.compile(
+    r"(?:(?:https?|socks4a?|socks5h?)://)?(?:[^/]*@)?[^/@:\s][^/@\s]*/?", re.IGNORECASE
+)
 _HANDLER = re.compile(r"[^:]+:[A-Za-z_]\w*")
 
 
@@ -86,6 +91,11 @@ def _addresses(settings: Settings) -> Iterator[str]:
     for port in settings.spider.allowed_ports:
         if not 1 <= port <= 65_535:
             yield f"[spider] allowed_ports = {port} is not a port; allowed are 1 to 65535"
+
+    proxy = settings.spider.proxy
+    if proxy and not _PROXY.fullmatch(proxy):
+        shown = without_login(proxy)
+        yield f"[spider] proxy = {shown!r} is no proxy, such as http://proxy.example:3128"
 
 
 def _is_server(text: str) -> bool:

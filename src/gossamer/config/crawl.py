@@ -11,7 +11,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     scope: Annotated[
         str,
         Meta(
-            pattern="^(host|domain|prefix|any|subdomains)$",
+            pattern=r"^(host|domain|prefix|any|subdomains)\Z",
             description="How far from the start URLs links are followed.",
         ),
     ] = "host"
@@ -27,6 +27,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         int,
         Meta(
             ge=0,
+            le=1_000_000_000_000,
             description="Stop after exactly so many pages, over the life of the workspace; 0: no "
             "limit.",
         ),
@@ -57,6 +58,7 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         float,
         Meta(
             ge=0,
+            le=1_000_000_000,
             description="When only waiting is left (retries, robots.txt unreachable) and it would "
             "last longer than this, stop with exit code 5; run again to go on.",
         ),

@@ -84,7 +84,8 @@ def _read(path: Path) -> Mapping[str, object]:
     import tomllib  # noqa: PLC0415 - most runs have no such file
 
     try:
-        return tomllib.loads(data.decode())
+        # With or without the mark that editors of Windows put first.
+        return tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"cannot read the settings in {path}: not valid TOML: {error}") from error
 

@@ -12,12 +12,13 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         float,
         Meta(
             ge=1,
+            le=1_000_000_000,
             description="A feed is polled this long after a new story was found in it; the delay "
             "doubles with each poll that finds none.",
         ),
     ] = 300.0
     max_delay_seconds: Annotated[
-        float, Meta(ge=1, description="No feed is polled less often than this.")
+        float, Meta(ge=1, le=1_000_000_000, description="No feed is polled less often than this.")
     ] = 604_800.0
     per_site: Annotated[
         int,
@@ -34,7 +35,7 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     throttle_by: Annotated[
         str,
         Meta(
-            pattern="^(site|host)$",
+            pattern=r"^(site|host)\Z",
             description="What is throttled: a site (registrable domain) or each host by itself.",
         ),
     ] = "site"
@@ -75,15 +76,16 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         ),
     ] = False
     adaptive_min_seconds: Annotated[
-        float, Meta(ge=60, description="The shortest adaptive interval.")
+        float, Meta(ge=60, le=1_000_000_000, description="The shortest adaptive interval.")
     ] = 600.0
     adaptive_max_seconds: Annotated[
-        float, Meta(ge=60, description="The longest adaptive interval.")
+        float, Meta(ge=60, le=1_000_000_000, description="The longest adaptive interval.")
     ] = 86_400.0
     max_failures: Annotated[
         float,
         Meta(
             ge=1,
+            le=1_000_000,
             description="A feed is given up after this many failures in a row; a hard one "
             "(404, bad name) counts 1, a soft one (time-out, 5xx) a half, a passing one a quarter.",
         ),
@@ -98,6 +100,7 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         int,
         Meta(
             ge=1,
+            le=1_000_000,
             description="How many ended downloads of each feed, and tries of its URL, are kept to "
             "look at.",
         ),
@@ -149,5 +152,6 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         str, Meta(description="WebSub: address and port at which hubs are listened to.")
     ] = "127.0.0.1:8090"
     lease_seconds: Annotated[
-        float, Meta(ge=60, description="WebSub: for how long a subscription is asked.")
+        float,
+        Meta(ge=60, le=1_000_000_000, description="WebSub: for how long a subscription is asked."),
     ] = 864_000.0

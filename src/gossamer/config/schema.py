@@ -125,10 +125,12 @@ def _limits_in_words(info: inspect.Type) -> str:
 
 def _text_limits_in_words(info: inspect.StrType) -> str:
     if info.pattern is not None:
-        choice = re.fullmatch(r"\^\(([\w|]+)\)\$", info.pattern)
+        # Not `$`, which a line break may follow.
+        whole = info.pattern.removeprefix("^").removesuffix(r"\Z")
+        choice = re.fullmatch(r"\(([\w|]+)\)", whole)
         if choice:
             return "one of " + ", ".join(choice[1].split("|"))
-        return f"matching {info.pattern}"
+        return f"matching {whole}"
     if info.min_length and info.max_length:
         return f"{info.min_length} to {info.max_length} characters"
     return f"at most {info.max_length} characters" if info.max_length else ""

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gossamer.config.settings import Settings
 
-_LOGIN: Final = re.compile("(?<=//)[^/@]*@")
+_LOGIN: Final = re.compile("(?:(?<=//)|^)[^/]*@")
 
 
 def without_secrets(settings: Settings) -> Settings:
@@ -17,10 +17,15 @@ def without_secrets(settings: Settings) -> Settings:
         spider,
         headers={},
         credentials={},
-        proxy=_LOGIN.sub("", spider.proxy),
+        proxy=without_login(spider.proxy),
         proxies=tuple(each.rpartition("@")[2] for each in spider.proxies),
     )
     return replace(settings, spider=kept)
+
+
+def without_login(proxy: str) -> str:
+    """Return a proxy without user name and password."""
+    return _LOGIN.sub("", proxy)
 
 
 def secrets_in(settings: Settings) -> list[str]:

@@ -14,7 +14,7 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     robots_agent: Annotated[
         str,
         Meta(
-            pattern="^[A-Za-z_-]+$",
+            pattern=r"^[A-Za-z_-]+\Z",
             description="The product token looked for in robots.txt (RFC 9309, 2.2.1).",
         ),
     ] = "gossamer"
@@ -108,7 +108,10 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ] = 8_192
     headers: Annotated[
         dict[str, str],
-        Meta(description="Further request headers, sent to every host of the crawl."),
+        Meta(
+            description="Further request headers, sent to every host of the crawl. Authorization "
+            "and Cookie are left out of the requests that the archive keeps."
+        ),
     ] = {}
     header_hosts: Annotated[
         tuple[str, ...],

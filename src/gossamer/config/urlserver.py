@@ -31,7 +31,7 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     flow_mode: Annotated[
         str,
         Meta(
-            pattern="^(auto|push|pull)$",
+            pattern=r"^(auto|push|pull)\Z",
             description="As a daemon: whether orders wait for a Spider's GET (pull), never do "
             "(push), or do as soon as a Spider has sent one (auto: it is given flow_grace_ms for "
             "the first).",
@@ -239,6 +239,6 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ip_version: Annotated[
         str,
         Meta(
-            pattern="^(any|4|6)$", description="Which addresses to use: any (IPv4 first), 4 or 6."
+            pattern=r"^(any|4|6)\Z", description="Which addresses to use: any (IPv4 first), 4 or 6."
         ),
     ] = "any"

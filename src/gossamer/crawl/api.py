@@ -16,35 +16,39 @@ from contextlib import ExitStack, aclosing
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from gossamer.catalog.sqlite import SqliteCatalog
-from gossamer.config.load import load
+from gossamer.config.load import load_with_origins
 from gossamer.config.settings import Settings
 from gossamer.crawl.documents import visited_page
 from gossamer.crawl.pipeline import Summary, crawl_workspace
 from gossamer.crawl.stops import Stops
 from gossamer.crawl.workspace import Workspace
-from gossamer.errors import StoppedError
+from gossamer.errors import ConfigError, StoppedError
 from gossamer.handlers.user import UserHandler, name_of_handler
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Kind
 from gossamer.url.canonical import Joiner
 
 _MAX_WAITING: Final = 256
+_MIN_DELAY: Final = 1e-6
+_MAX_DELAY: Final = 86_400
 _FINE: Final = frozenset({"finished", "max_pages", "terminated"})
 
 
 async def crawl(
     *urls: str,
     directory: str | Path | None = None,
-    max_pages: int = 0,
-    max_depth: int = -1,
-    scope: str = "host",
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    concurrency: int = 64,
-    per_host: int = 2,
-    delay: float = 0.5,
-    workers: int = 1,
+    max_pages: int | None = None,
+    max_depth: int | None = None,
+    scope: str | None = None,
+    include: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    concurrency: int | None = None,
+    per_host: int | None = None,
+    delay: float | None = None,
+    workers: int | None = None,
     allow_private: bool = False,
     recrawl: bool = False,
     handlers: Sequence[UserHandler] = (),
@@ -53,9 +57,10 @@ async def crawl(
 ) -> AsyncGenerator[VisitedPage, None]:
     """Crawl from these URLs and yield each page once it is safely stored.
 
-    Without a `directory` the workspace is temporary. Leaving the loop early stops the crawl. A
-    crawl that stops while work remains (hosts that do not answer, a full disk) raises after the
-    last page. Sitemaps are read, and not yielded.
+    What is not given is as the settings say: those of `config`, or their defaults; but there is
+    one worker. Without a `directory` the workspace is temporary. Leaving the loop early stops the
+    crawl. A crawl that stops while work remains (hosts that do not answer, a full disk) raises
+    after the last page. Sitemaps are read, and not yielded.
     """
     overrides = _overrides(
         {
@@ -63,37 +68,62 @@ async def crawl(
                 "max_pages": max_pages,
                 "max_depth": max_depth,
                 "scope": scope,
-                "include": tuple(include),
-                "exclude": tuple(exclude),
+                "include": _several(include),
+                "exclude": _several(exclude),
                 "concurrency": concurrency,
                 "workers": workers,
             },
             "urlserver": {
                 "host_concurrent": per_host,
-                "host_per_second": 1.0 / delay if delay > 0 else 0.0,
+                "host_per_second": _per_second(delay),
             },
-            "url": {"allow_private": allow_private},
-            "handlers": {"use": tuple(map(name_of_handler, handlers))} if handlers else {},
+            "url": {"allow_private": allow_private or None},
+            "handlers": {"use": tuple(map(name_of_handler, handlers or ())) or None},
         },
         settings or {},
     )
     with ExitStack() as stack:
         if directory is None:
             directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="gossamer-"))
-        run = _Run(Path(directory), urls, load(_path(config), overrides), recrawl)
+        run = _Run(Path(directory), urls, _settings(config, overrides), recrawl)
         async with aclosing(run.pages()) as pages:
             async for page in pages:
                 yield page
 
 
+def _several(expressions: Sequence[str] | None) -> Sequence[str] | None:
+    """Return expressions as settings take them; one alone is no list of letters, but refused."""
+    if expressions is None or isinstance(expressions, str):
+        return expressions
+    return tuple(expressions)
+
+
+def _per_second(delay: float | None) -> float | None:
+    """Return how often a host is asked when so many seconds pass in between; 0: no limit."""
+    if not delay:
+        return delay
+    if not _MIN_DELAY <= delay <= _MAX_DELAY:
+        raise ConfigError(
+            f"delay = {delay!r} is not allowed; expected: a number of seconds from 0 to 86400"
+        )
+    return 1.0 / delay
+
+
 def _overrides(
     own: Mapping[str, Mapping[str, object]], given: Mapping[str, Mapping[str, object]]
 ) -> dict[str, dict[str, object]]:
-    return {table: {**own.get(table, {}), **given.get(table, {})} for table in {*own, *given}}
+    said = {
+        table: {name: value for name, value in entries.items() if value is not None}
+        for table, entries in own.items()
+    }
+    return {table: {**said.get(table, {}), **given.get(table, {})} for table in {*own, *given}}
 
 
-def _path(config: str | Path | None) -> Path | None:
-    return None if config is None else Path(config)
+def _settings(config: str | Path | None, overrides: Mapping[str, Mapping[str, object]]) -> Settings:
+    loaded = load_with_origins(None if config is None else Path(config), overrides)
+    if ("crawl", "workers") in loaded.origins:
+        return loaded.settings
+    return replace(loaded.settings, crawl=replace(loaded.settings.crawl, workers=1))
 
 
 class _Run:

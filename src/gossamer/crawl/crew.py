@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from gossamer import errors
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.link import (
     Assignment,
@@ -15,6 +16,7 @@ from gossamer.crawl.link import (
     decode_ids,
     decode_report,
     decode_started,
+    decode_unfit,
     decode_void,
 )
 from gossamer.messages import Fetch, Visit
@@ -22,6 +24,8 @@ from gossamer.messages import Fetch, Visit
 Message = tuple[int, Tag, Any]
 
 UNLIMITED: Final = 1 << 31
+_MAX_STILLBORN: Final = 5
+_MAX_FRUITLESS: Final = 20
 
 _DECODE: Final[dict[Tag, Callable[[bytes], Any]]] = {
     Tag.STARTED: decode_started,
@@ -234,6 +238,10 @@ class ProcessCrew:
         self._unwatch_descriptor = unwatch_descriptor
         self._serial = 0
         self._speaking: list[_Member] = []
+        self._stillborn = 0
+        """Workers in a row that ended before they were ready."""
+        self._fruitless = 0
+        """Workers in a row that ended before any of them reported anything."""
         self._stopping = False
         self._waiting = list(launched)
         self._members = [self._recruit() for _ in range(count)]
@@ -274,8 +282,14 @@ class ProcessCrew:
                 continue
             number = self._members.index(member)
             for tag, payload in member.link.receive():
+                if tag is Tag.UNFIT:
+                    kind, text = decode_unfit(payload)
+                    raise getattr(errors, kind)(text)
                 if tag is Tag.READY:
                     member.ready = True
+                    self._stillborn = 0
+                elif tag is Tag.REPORT:
+                    self._fruitless = 0
                 yield number, tag, _DECODE[tag](payload)
 
     def step(self, fetches: Sequence[Fetch]) -> None:
@@ -292,11 +306,24 @@ class ProcessCrew:
             current = member.watch.current()
             deaths.append((number, current[0] if current else None))
             member.launched.close()
-            if self._stopping:
-                self._gone.add(number)
-            else:
+            self._gone.add(number)
+            if not self._stopping:
+                self._look_into_death(member)
                 self._members[number] = self._recruit()
+                self._gone.remove(number)
         return deaths
+
+    def _look_into_death(self, member: _Member) -> None:
+        """Give up when no worker lives long enough for anything: the next one would not either.
+
+        What they fetch would be fetched again and again.
+        """
+        self._stillborn += not member.ready
+        self._fruitless += 1
+        if self._stillborn >= _MAX_STILLBORN and not self.ready():
+            raise _hopeless(self._stillborn, "before they could begin")
+        if self._fruitless >= _MAX_FRUITLESS:
+            raise _hopeless(self._fruitless, "before they reported anything")
 
     def overdue(self, now: float, seconds: float) -> list[int]:
         """End workers that are stuck in one document; `died` then tells which it was."""
@@ -363,3 +390,10 @@ class ProcessCrew:
         self._unwatch_descriptor(member.link.fileno())
         member.launched.process.kill()
         member.launched.process.wait()
+
+
+def _hopeless(count: int, when: str) -> errors.ProtocolError:
+    return errors.ProtocolError(
+        f"{count} worker processes in a row ended {when}; what they said stands above; see whether "
+        "this machine has enough memory, and whether handlers of your own end the process"
+    )

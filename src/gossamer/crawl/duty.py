@@ -3,13 +3,14 @@
 Apart from the rest because workers of different kinds begin alike.
 """
 
+import contextlib
 import ctypes
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from gossamer.crawl.link import Assignment, Link, Tag, decode_assignment
 from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.watch import Watch
 from gossamer.crawl.workspace import hold_as_worker
+from gossamer.errors import GossamerError
 
 _PR_SET_PDEATHSIG: Final = 1
 _MOMENT_SECONDS: Final = 0.000_2
@@ -34,6 +36,16 @@ def report_for_duty(arguments: Sequence[str]) -> tuple[Link, Watch, Assignment]:
     if assignment.workers_lock:
         hold_as_worker(Path(assignment.workers_lock))
     return link, watch, assignment
+
+
+@contextlib.contextmanager
+def excused(link: Link) -> Iterator[None]:
+    """Prepare a worker; if it cannot begin, tell why and end: its successors could not either."""
+    try:
+        yield
+    except GossamerError as error:
+        link.send(Tag.UNFIT, (type(error).__name__, str(error)))
+        sys.exit(1)
 
 
 def say_ready(link: Link, arguments: Sequence[str]) -> None:

@@ -194,11 +194,11 @@ class Intake:
             try:
                 step(work)
             # The last line of defence: a bug of ours costs one page, says so, and fails the test
-            # run.
-            except Exception as error:  # noqa: BLE001
+            # run. Code of the user's own that ends the program costs no more either.
+            except (Exception, SystemExit) as error:  # noqa: BLE001
                 work.findings = _failure(work.document.fetch, error)
-            finally:
-                watch.leave()
+            # Not where anything else ends this process: then it shall be known over what.
+            watch.leave()
 
     def _keep(self, work: _Work) -> None:
         fetch, store, archived = work.document.fetch, self._store, self._archived
@@ -268,7 +268,7 @@ def _finder(settings: Settings, start_urls: Sequence[str], joiner: Joiner) -> Fi
     )
 
 
-def _failure(fetch: Fetch, error: Exception) -> Findings:
+def _failure(fetch: Fetch, error: BaseException) -> Findings:
     import traceback  # noqa: PLC0415 - 1 ms of each start, for bugs only
 
     return Findings(
@@ -279,8 +279,13 @@ def _failure(fetch: Fetch, error: Exception) -> Findings:
         fetched_at=fetch.fetched_at,
         milliseconds=fetch.milliseconds,
         tries=fetch.visit.tries + 1,
-        detail="".join(traceback.format_exception(error))[-_MAX_TRACE:],
+        detail=_storable("".join(traceback.format_exception(error))[-_MAX_TRACE:]),
     )
+
+
+def _storable(text: str) -> str:
+    """Return the text without what UTF-8 does not have: other people's errors may quote it."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _done(fetch: Fetch) -> Done:

@@ -33,6 +33,7 @@ class Tag(IntEnum):
     DEPOSITS = 5  # to a worker of the store server: list[Deposit]
     START_URLS = 6  # to a worker of the store server: list[str], all there are
     READY = 10  # from the worker: nothing
+    UNFIT = 11  # from the worker: (kind of error, text); why it cannot begin
     STARTED = 12  # from the worker: list[(trans_id, sent_at)]
     WORKING = 13  # from the worker: list[trans_id]
     REPORT = 14  # from the worker: Report
@@ -89,6 +90,7 @@ decode_start_urls: Final = msgspec.msgpack.Decoder(list[str]).decode
 decode_report: Final = msgspec.msgpack.Decoder(Report).decode
 decode_void: Final = msgspec.msgpack.Decoder(Void).decode
 decode_ids: Final = msgspec.msgpack.Decoder(list[int]).decode
+decode_unfit: Final = msgspec.msgpack.Decoder(tuple[str, str]).decode
 decode_started: Final = msgspec.msgpack.Decoder(list[tuple[int, float]]).decode
 decode_assignment: Final = msgspec.msgpack.Decoder(Assignment).decode
 

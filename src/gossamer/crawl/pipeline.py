@@ -165,7 +165,8 @@ def _check_handlers(settings: Settings) -> None:
 
     Those of a program that calls us are there already.
     """
-    names = [name for name in settings.handlers.use if not name.startswith("__main__:")]
+    named = (*settings.handlers.use, settings.handlers.keep_if)
+    names = [name for name in named if name and not name.startswith("__main__:")]
     if names:
         # What handlers get to see takes many modules, which a coordinator does not need otherwise.
         from gossamer.handlers.user import load_handlers  # noqa: PLC0415

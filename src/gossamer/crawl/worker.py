@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gossamer.clock import Clock, SystemClock
-from gossamer.crawl.duty import report_for_duty, say_ready
+from gossamer.crawl.duty import excused, report_for_duty, say_ready
 from gossamer.crawl.intake import Intake, Send, archive_store
 from gossamer.crawl.link import Assignment, Link, Tag, decode_orders
 from gossamer.crawl.watch import Watch
@@ -70,8 +70,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run a worker process: descriptors of the link and of the watch are its arguments."""
     link, watch, assignment = report_for_duty(arguments)
     clock = SystemClock()
-    spider = Spider(assignment.settings.spider, AddressPolicy.from_bytes(assignment.policy), clock)
-    intake = Intake(assignment, archive_store(assignment, clock), watch, clock, link.send)
+    policy = AddressPolicy.from_bytes(assignment.policy)
+    with excused(link):
+        spider = Spider(assignment.settings.spider, policy, clock)
+        intake = Intake(assignment, archive_store(assignment, clock), watch, clock, link.send)
     worker = Worker(spider, intake, link.send)
     say_ready(link, arguments)
     _serve(link, spider, worker)

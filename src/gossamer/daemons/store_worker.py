@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
-from gossamer.crawl.duty import report_for_duty, say_ready
+from gossamer.crawl.duty import excused, report_for_duty, say_ready
 from gossamer.crawl.intake import Intake, Send, archive_store
 from gossamer.crawl.link import (
     Assignment,
@@ -116,7 +116,8 @@ def _worker(assignment: Assignment, watch: Watch, clock: Clock, send: Send) -> S
 def main(arguments: Sequence[str]) -> int:
     """Run a worker process: descriptors of the link and of the watch are its arguments."""
     link, watch, assignment = report_for_duty(arguments)
-    worker = _worker(assignment, watch, SystemClock(), link.send)
+    with excused(link):
+        worker = _worker(assignment, watch, SystemClock(), link.send)
     say_ready(link, arguments)
     _serve(link, worker)
     worker.close()

@@ -2,13 +2,13 @@
 
 A handler is a function of one argument, a VisitedPage. It returns nothing, or an iterable of URLs
 (text, relative ones allowed) to visit as well, and of records (mappings or anything msgspec can
-write as JSON) to keep.
+write as JSON) to keep. A single URL or mapping counts as one of these, not as its letters or keys.
 """
 
 import importlib
 import runpy
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import isasyncgenfunction, iscoroutinefunction
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,11 +17,13 @@ from gossamer.config.settings import Settings
 from gossamer.errors import ConfigError
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Fetch
+from gossamer.wording import shortened
 
 UserHandler = Callable[[VisitedPage], Iterable[Any] | None]
 Condition = Callable[[Fetch], bool]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MARK = "__gossamer_handler__"
+_MAX_PROBLEM = 1_000
 # Under this name a script is run again in a worker: its `if __name__ == "__main__"` part stays
 # quiet.
 _SCRIPT_NAME = "__gossamer_worker__"
@@ -47,6 +49,11 @@ def name_of_handler(function: UserHandler) -> str:
         raise ConfigError(
             f"handler {qualified or function!r} cannot be found by workers; "
             "define it at the top level of a module or script"
+        )
+    if function.__module__ == _SCRIPT_NAME:
+        raise ConfigError(
+            "the script is run once more in each worker, to find its handlers, and began a crawl "
+            'there; put what begins it below `if __name__ == "__main__":`'
         )
     return f"{function.__module__}:{qualified}"
 
@@ -85,16 +92,21 @@ def run_handlers(
     failures: list[str] = []
     for name, function in handlers.items():
         try:
-            for item in function(page) or ():
+            for item in _items(function(page)):
                 if isinstance(item, str):
                     urls.append(item)
                 else:
                     records.append(msgspec.json.encode(item).decode())
         # A fault in a user's code must cost neither the page nor the worker; it is shown with the
         # page.
-        except Exception as error:  # noqa: BLE001
-            failures.append(f"handler {name}: {type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            problem = f"handler {name}: {type(error).__name__}: {error}"
+            failures.append(shortened(problem, _MAX_PROBLEM))
     return urls, records, "; ".join(failures)
+
+
+def _items(result: Iterable[Any] | None) -> Iterable[Any]:
+    return (result,) if isinstance(result, str | Mapping) else result or ()
 
 
 def _load(name: str, main_script: str) -> Callable[..., Any]:
@@ -104,15 +116,28 @@ def _load(name: str, main_script: str) -> Callable[..., Any]:
             f'handler "{name}": write it as "package.module:function" or "path/to/file.py:function"'
         )
     try:
-        if place == "__main__" and main_script:
-            function = runpy.run_path(main_script, run_name=_SCRIPT_NAME)[attribute]
-        elif place.endswith(".py"):
-            function = runpy.run_path(str(Path(place)), run_name=_SCRIPT_NAME)[attribute]
-        else:
-            function = getattr(importlib.import_module(place), attribute)
-    except (ImportError, OSError, KeyError, AttributeError, SyntaxError) as error:
+        function = _find(place, attribute, main_script)
+    except (ConfigError, ImportError, OSError) as error:
         raise ConfigError(f'cannot load handler "{name}": {error}') from error
+    # Whatever a user's module does while it is loaded, it is no fault of ours.
+    except (Exception, SystemExit) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise ConfigError(f'cannot load handler "{name}": {problem}') from error
+    if function is None:
+        raise ConfigError(
+            f'cannot load handler "{name}": there is no {attribute} at the top level of {place}'
+        )
     if not callable(function):
         raise ConfigError(f'handler "{name}" is not a function')
+    if iscoroutinefunction(function) or isasyncgenfunction(function):
+        raise ConfigError(f'handler "{name}" is asynchronous; write it as a plain function')
     loaded: Callable[..., Any] = function
     return loaded
+
+
+def _find(place: str, attribute: str, main_script: str) -> Any:
+    """Return what a script, a file or a module has under this name; None if there is nothing."""
+    script = main_script if place == "__main__" else place if place.endswith(".py") else ""
+    if script:
+        return runpy.run_path(script, run_name=_SCRIPT_NAME).get(attribute)
+    return getattr(importlib.import_module(place), attribute, None)

@@ -50,7 +50,7 @@ class ApplicationSettings(Section, frozen=True):
     log_level: Annotated[
         str,
         Meta(
-            pattern="^(debug|info|warning|error)$",
+            pattern=r"^(debug|info|warning|error)\Z",
             description="Least level that is logged; each class can be set apart while it runs.",
         ),
     ] = "info"
@@ -68,7 +68,7 @@ class ApplicationSettings(Section, frozen=True):
     operations: Annotated[
         str,
         Meta(
-            pattern=r"^[\w.]+:\w+$",
+            pattern=r"^[\w.]+:\w+\Z",
             description="What carries out operations, as module:function; the function is given "
             "the settings.",
         ),
@@ -76,14 +76,14 @@ class ApplicationSettings(Section, frozen=True):
     periodics: Annotated[
         str,
         Meta(
-            pattern=r"^([\w.]+:\w+)?$",
+            pattern=r"^([\w.]+:\w+)?\Z",
             description="What makes the periodic processes, as module:function; empty: none run.",
         ),
     ] = "gossamer.service.periodics:open_periodics"
     batches: Annotated[
         str,
         Meta(
-            pattern=r"^([\w.]+:\w+)?$",
+            pattern=r"^([\w.]+:\w+)?\Z",
             description="What carries out real-time batches, as module:function; empty: they are "
             "refused.",
         ),

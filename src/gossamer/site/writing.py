@@ -114,7 +114,7 @@ def require_writable(path: Path) -> None:
     """Complain if a file could not be written here; a device or a pipe is left alone."""
     if path.exists() and not path.is_file():
         return
-    temporary = _temporary(path)
+    temporary = _temporary(_final(path))
     _opened(temporary, "xb", path).close()
     temporary.unlink()
 
@@ -134,16 +134,22 @@ def _whole(path: Path) -> Iterator[BinaryIO]:
         with _opened(path, "wb", path) as file:
             yield file
         return
-    temporary = _temporary(path)
+    final = _final(path)
+    temporary = _temporary(final)
     with _opened(temporary, "xb", path) as file:
         try:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            temporary.replace(path)
+            temporary.replace(final)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def _final(path: Path) -> Path:
+    """Return what is replaced: a link stays a link, and leads to it."""
+    return path.resolve() if path.is_symlink() else path
 
 
 def _temporary(path: Path) -> Path:

@@ -51,8 +51,11 @@ class RequestForm:
             for domain, pair in settings.credentials.items()
         }
         # What is meant for some hosts only may be secret: other hosts and the archive never see it.
-        shown = self._shown = plain if self._named_hosts else fields
-        self.lines = [f"{name}: {value}" for name, value in shown.values()]
+        usual = plain if self._named_hosts else fields
+        self.lines = [f"{name}: {value}" for name, value in usual.values()]
+        # Nor does the archive see what is secret by its name.
+        self._shown = {name: field for name, field in usual.items() if name not in _SECRET}
+        self._shown_lines = [f"{name}: {value}" for name, value in self._shown.values()]
         self.is_uniform = not (self._named_hosts or self._authorizations)
         """Whether all hosts get the same lines, as far as a visit has none of its own."""
         self.has_cookie = "cookie" in fields
@@ -62,7 +65,7 @@ class RequestForm:
                 f"user_agent = {settings.user_agent!r} in [spider] cannot be sent; "
                 "use printable ASCII characters"
             )
-        self._end = self._make_end(self.lines)
+        self._end = self._make_end(self._shown_lines)
 
     def lines_for(self, visit: Visit) -> list[str] | None:
         """Return the header lines for a visit that has its own; None for all others."""
@@ -114,7 +117,7 @@ class RequestForm:
     ) -> bytes:
         """Return the request head as it goes out (for HTTP/2: as HTTP/1.1 would write it).
 
-        `headers` are those of the visit; what is secret among them is left out.
+        `headers` are those of the visit. What is secret is left out.
         """
         end = self._end_with(more, headers) if more or headers else self._end
         slash = url.index("/", 8)
@@ -124,7 +127,7 @@ class RequestForm:
         return head.encode("latin-1")
 
     def _end_with(self, more: list[str], headers: tuple[tuple[str, str], ...]) -> str:
-        lines = self.lines
+        lines = self._shown_lines
         if headers:
             shown = tuple(each for each in headers if each[0].lower() not in _SECRET)
             lines = self._lines_in(shown, self._shown)

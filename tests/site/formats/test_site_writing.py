@@ -70,6 +70,14 @@ def test_a_pipe_stays_a_pipe(tmp_path):
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
+def test_a_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "site.json", tmp_path / "link"
+    link.symlink_to(target.name)
+    write_to_path("json", small(), link)
+    assert link.is_symlink()
+    assert json.loads(target.read_bytes())["summary"]["pages"] == 2
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(InputError, match=r"cannot write .*missing/site.json: No such file"):
         write_to_path("json", small(), tmp_path / "missing" / "site.json")
