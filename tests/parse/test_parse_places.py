@@ -80,6 +80,8 @@ ASSETS = [
     ("<svg><style>a { background: url(x) }</style></svg>", "img"),
     ("<p style='background: url(x)'>", "img"),
     ("<a href=/ style='background: url(x)'>t</a>", "img"),
+    ("<p style=\"content: '/*'; background: url(x\">", "img"),
+    (r"<p style='background: url(\78)'>", "img"),
     ("<style>a { background: url('x') }</style>", "img"),
     ("<style>@import 'x';</style>", "css"),
     ("<style>@import url(x);</style>", "css"),
@@ -115,6 +117,7 @@ def test_place_is_an_asset(page_of, markup, kind):
         "<!-- <a href=x> -->",
         "<script>'<a href=x>'</script>",
         "<style>/* url(x) */</style>",
+        "<p style='background: url(x y.png)'>",
         "<textarea><a href=x></textarea>",
     ],
 )
