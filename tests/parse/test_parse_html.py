@@ -74,6 +74,8 @@ def test_robots_meta(page_of, markup, nofollow, noindex):
         (["otherbot: noindex, nofollow"], False, False),
         (["otherbot: noindex, gossamer: nofollow"], True, False),
         (["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"], False, True),
+        (["unavailable_after: Wed, 03 Dec 2025 13:00:00 PST, nofollow"], True, False),
+        (["otherbot: unavailable_after: Wed, 03-Dec-25 13:00:00 PST, none"], False, False),
         (["max-snippet: 20, nofollow"], True, False),
         (["otherbot: noindex", "nofollow"], True, False),
         ([""], False, False),

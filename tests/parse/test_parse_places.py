@@ -147,8 +147,10 @@ def test_base_element_changes_the_base_of_all_places(page_of):
     assert page.assets[0].url == "http://site.example/other/y"
 
 
-def test_useless_base_element_is_ignored(page_of):
-    assert page_of("<base href=data:,x><a href=x>t</a>").links[0].url == BASE + "x"
+@pytest.mark.parametrize("href", ["data:,x", "", "http://[/"])
+def test_useless_base_element_stands_for_the_page_itself(page_of, href):
+    page = page_of(f"<base href='{href}'><base href=/no/><a href=x>t</a>")
+    assert page.links[0].url == BASE + "x"
 
 
 def test_each_url_and_kind_appears_once(page_of):

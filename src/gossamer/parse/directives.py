@@ -93,8 +93,10 @@ def _words_for_us(value: str) -> set[str]:
     for_us = True
     for part in value.lower().split(","):
         before, colon, after = part.partition(":")
-        if colon and before.strip() not in _WITH_VALUE:
-            for_us = before.strip() == AGENT_NAME
+        names = before.split()
+        # More than one word before it: the colon is that of a date, which may have a comma, too.
+        if colon and len(names) == 1 and names[0] not in _WITH_VALUE:
+            for_us = names[0] == AGENT_NAME
             part = after  # noqa: PLW2901 -- the rest of the part is a directive like the others
         if for_us:
             words.add(part.strip())

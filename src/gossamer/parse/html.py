@@ -30,7 +30,7 @@ from gossamer.parse.directives import (
 )
 from gossamer.parse.flood import cut_flood
 from gossamer.parse.pieces import Told, told_by
-from gossamer.parse.places import read_places, refused_in, text_of
+from gossamer.parse.places import base_in, read_places, refused_in, text_of
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
@@ -147,12 +147,9 @@ class _Reader:
         return self._tree.encoding or ""
 
     def _base_url(self, joiner: Joiner) -> str:
-        """Return the first usable base element's URL, else the page's own."""
-        for element in self._tree.select("base"):
-            href = text_of(element, "href")
-            if href:
-                return joiner.join(self._url, href) or self._url
-        return self._url
+        """Return the URL of the first base element that has one, else the page's own."""
+        base = base_in(self._tree)
+        return (joiner.join(self._url, base) if base else None) or self._url
 
     def _title(self) -> str:
         for element in self._tree.select("title"):

@@ -5,6 +5,7 @@ Requirements 3b lists the places. Kinds of assets: img, css, js, video, audio, f
 
 from typing import Final
 
+from turbohtml import Document as Tree
 from turbohtml import Element, Namespace
 from turbohtml import Link as Place
 
@@ -203,6 +204,15 @@ def _add_link_element(references: References, element: Element, reference: str) 
 def words_of(element: Element, attribute: str) -> list[str]:
     """Return the words of an attribute in lower case; a list of thousands is nobody's intention."""
     return text_of(element, attribute)[:1_024].lower().split()
+
+
+def base_in(tree: Tree) -> str:
+    """Return what references are relative to, "" for the page: the first base with href counts."""
+    for element in tree.select("base"):
+        href = element.attr("href")
+        if href is not None:
+            return href
+    return ""
 
 
 def text_of(element: Element, attribute: str) -> str:

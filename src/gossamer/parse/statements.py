@@ -16,7 +16,7 @@ from xxhash import xxh3_64_digest
 
 from gossamer.messages import Page
 from gossamer.parse.flood import cut_flood
-from gossamer.parse.places import text_of
+from gossamer.parse.places import base_in, text_of
 from gossamer.parse.references import Joiner
 from gossamer.parse.skim import Speech, listen
 from gossamer.parse.sniff import HTML, XHTML
@@ -127,5 +127,5 @@ def _text_without_links(tree: Tree, base: str, left_out: _LeftOut) -> bytes:
 
 
 def _base_of(tree: Tree, url: str, joiner: Joiner) -> str:
-    base = next((href for each in tree.select("base") if (href := text_of(each, "href"))), "")
+    base = base_in(tree)
     return (joiner.join(url, base) if base else None) or url
