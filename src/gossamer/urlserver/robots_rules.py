@@ -18,9 +18,11 @@ _ESCAPE: Final = re.compile("%[0-9a-fA-F]{2}")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 # What may be written as an escape or not, and mean the same. In a rule `*` and a last `$` are
 # special, so that only an escape stands for the character itself (RFC 9309, 2.2.3).
-_EITHER_WAY: Final = r"""%[0-9a-fA-F]{2}|[ "'<>\[\\\]^`{|}]"""
-_IN_RULE: Final = re.compile(rf"{_EITHER_WAY}|\$(?!\Z)")
-_IN_PATH: Final = re.compile(rf"{_EITHER_WAY}|[*$]")
+_RAW: Final = r""" "'<>\[\\\]^`{|}"""
+_IN_RULE: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|[{_RAW}]|\$(?!\Z)")
+_IN_PATH: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|[{_RAW}*$]")
+# Most paths have none of them, and this says so three times faster.
+_MAY_DIFFER: Final = re.compile(rf"[%{_RAW}*$]")
 _ANY_HOST: Final = "http://h"
 
 
@@ -68,10 +70,11 @@ class RuleSet:
         RFC 9309 (2.2.2) compares `%7E` and `~` as equal, Google's matcher does not; a path is
         fetched only when it is allowed in both readings.
         """
+        if _MAY_DIFFER.search(path) is None:
+            return all(self._allows(*reading, path, path) for reading in self._readings)
+        written = _ESCAPE.sub(lambda escape: escape[0].upper(), path)
         alike = _IN_PATH.sub(_in_one_way, path)
-        if "%" in path:
-            path = _ESCAPE.sub(lambda escape: escape[0].upper(), path)
-        return all(self._allows(*reading, path, alike) for reading in self._readings)
+        return all(self._allows(*reading, written, alike) for reading in self._readings)
 
     def _allows(self, written: "_Index", other: "_Index", path: str, alike: str) -> bool:
         if not self._verdict(written, path):
