@@ -68,13 +68,18 @@ def understand_html(
         )
         if skimmed is None:
             tree = _tree(body, charset, notes)
-            return _Reader(tree, url, settings, joiner, notes).page(content_type, refresh_header)
+            reader = _Reader(tree, tree.encoding or "", url, settings, joiner, notes)
+            return reader.page(content_type, refresh_header)
         told = None if refresh_header else told_by(skimmed.pieces)
         if told is None:
             rest = _RestReader(skimmed, url, settings, joiner, notes)
             return rest.page(content_type, refresh_header)
         references = References(
-            url, joiner, settings.max_links, obey_nofollow=settings.obey_robots_meta
+            url,
+            joiner,
+            settings.max_links,
+            charset=skimmed.charset,
+            obey_nofollow=settings.obey_robots_meta,
         )
         return _page_told(content_type, skimmed, told, references, settings, notes)
     except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
@@ -104,9 +109,16 @@ class _Reader:
     """Reads one tree, once, in the order in which it can be read cheaply."""
 
     def __init__(
-        self, tree: Tree, url: str, settings: ParseSettings, joiner: Joiner, notes: list[str]
+        self,
+        tree: Tree,
+        charset: str,
+        url: str,
+        settings: ParseSettings,
+        joiner: Joiner,
+        notes: list[str],
     ) -> None:
         self._tree = tree
+        self._charset = charset
         self._url = url
         self._settings = settings
         self._notes = notes
@@ -114,6 +126,7 @@ class _Reader:
             self._base_url(joiner),
             joiner,
             settings.max_links,
+            charset=charset,
             obey_nofollow=settings.obey_robots_meta,
         )
         self._refresh: str | None = None
@@ -135,16 +148,13 @@ class _Reader:
             self._settings,
             self._notes,
             content_type=content_type,
-            charset=self._charset(),
+            charset=self._charset,
             title=title,
             description=self._description,
             robots=robots,
             refresh=self._refresh,
             simhash=self._fingerprint(unseen) if self._settings.near_duplicates else None,
         )
-
-    def _charset(self) -> str:
-        return self._tree.encoding or ""
 
     def _base_url(self, joiner: Joiner) -> str:
         """Return the URL of the first base element that has one, else the page's own."""
@@ -247,13 +257,10 @@ class _RestReader(_Reader):
         notes: list[str],
     ) -> None:
         tree = parse(b"".join(skimmed.pieces), positions=False, encoding="utf-8")
-        super().__init__(tree, url, settings, joiner, notes)
+        super().__init__(tree, skimmed.charset, url, settings, joiner, notes)
         self._skimmed = skimmed
         if skimmed.description is not None:
             self._description = _trimmed(skimmed.description, MAX_DESCRIPTION)
-
-    def _charset(self) -> str:
-        return self._skimmed.charset
 
     def _title(self) -> str:
         return _trimmed(self._skimmed.title, MAX_TITLE)

@@ -21,7 +21,7 @@ _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 _RAW: Final = r""" "'<>\[\\\]^`{|}"""
 _IN_RULE: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|[{_RAW}]|\$(?!\Z)")
 _IN_PATH: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|[{_RAW}*$]")
-# Most paths have none of them, and this says so three times faster.
+# Most paths have none of them, and this says so sooner.
 _MAY_DIFFER: Final = re.compile(rf"[%{_RAW}*$]")
 _ANY_HOST: Final = "http://h"
 
