@@ -65,6 +65,8 @@ __all__ = [
 
 # A host in trouble that is held longer than this gives its queue to others.
 _HOLD_SECONDS: Final = 60.0
+# What a host may have out unless somebody asks for more; serving these one by one takes longer.
+_LEAST_SHARE: Final = 2
 _OK: Final = int(Outcome.OK)
 
 
@@ -183,7 +185,8 @@ class UrlServer:
 
         Else one slow host that may have many requests out would in time hold every place.
         """
-        return max((len(self._live) + limit) // max(self._table.taken_count, 1), 1)
+        places = len(self._live) + limit
+        return max(places // max(self._table.taken_count, 1), _LEAST_SHARE)
 
     def _serve_more(
         self, senders: list[tuple[Host, Address]], now: float, room: int, visits: list[Visit]
