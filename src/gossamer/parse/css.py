@@ -5,18 +5,20 @@ from collections.abc import Iterator
 from typing import Final
 
 # Escapes, comments, strings and url() are each read to their end, because each may hold what looks
-# like another. All repetitions are possessive and what begins always ends, so that no input makes
-# the search start over and over across the same bytes.
+# like another. Nothing of them is ever given back, and what begins always ends, so that no input
+# makes the search start over and over across the same bytes.
 _SPACE: Final = r"[ \t\n\f\r]"
-_ESCAPED: Final = rf"\\(?:[0-9a-f]{{1,6}}{_SPACE}?|[^\n])"
-_COMMENT: Final = r"/\*(?:[^*]++|\*(?!/))*+(?:\*/)?"
-_STRING: Final = r"""(?:"((?:[^"\\\n]++|\\.)*+)"|'((?:[^'\\\n]++|\\.)*+)')"""
+_COMMENT: Final = r"(?>/\*.*?(?:\*/|\Z))"
+_STRING: Final = r"""(?:"([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)"|'([^'\\\n]*+(?:\\.[^'\\\n]*+)*+)')"""
+_BARE: Final = r"""[^()"'\\ \t\n\f\r]"""
+_ESCAPED: Final = rf"\\(?:[0-9a-f]{{1,6}}+{_SPACE}?+|[^\n])"
 _REFERENCE: Final = re.compile(
     rf"""\\. | {_COMMENT}
       | (?:(@import|@namespace(?:{_SPACE}++(?!url\()[\w-]++)?)(?:{_SPACE}++|{_COMMENT})*+)?
         (?:url\({_SPACE}*+
-           (?:{_STRING} | ((?:[^()"'\\ \t\n\f\r]++|{_ESCAPED})++){_SPACE}*+\) | (?:[^)\\]++|\\.)*+)
-         | {_STRING} | ["'](?:[^\\\n]++|\\.)*+)""",
+           (?:{_STRING} | ({_BARE}*+(?:{_ESCAPED}{_BARE}*+)*+){_SPACE}*+\)
+            | [^)\\]*+(?:\\.[^)\\]*+)*+)
+         | {_STRING} | ["'][^\\\n]*+(?:\\.[^\\\n]*+)*+)""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 _ESCAPE: Final = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.IGNORECASE | re.DOTALL)

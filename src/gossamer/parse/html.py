@@ -34,7 +34,8 @@ from gossamer.parse.places import base_in, read_places, refused_in, text_of
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
-from gossamer.parse.sniff import HTML
+from gossamer.parse.sniff import HTML, XHTML
+from gossamer.parse.xhtml import with_end_tags
 
 MAX_TITLE: Final = 512
 MAX_DESCRIPTION: Final = 1_024
@@ -59,6 +60,8 @@ def understand_html(
     if len(body) > settings.max_bytes:
         notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")
         body = body[: settings.max_bytes]
+    if content_type == XHTML:
+        body = with_end_tags(body)
     try:
         skimmed = skim(
             body,
