@@ -231,20 +231,20 @@ class _Maker:
 
 # What hardly belongs where it comes to stand: parts of tags, ends of what nobody began, odd bytes.
 DAMAGES = (
-    b"<a\0href=x>", b"<a =href=x>", b'<a "href=x>', b"</a href=x>", b"<a/href=x/>", b"<a href=x/>",
-    b"<table><a href=x><tr>", b"</table>", b"<select><a href=x>", b"</select>", b"<svg><title>",
-    b"<math><annotation-xml encoding=text/html>", b"</math>", b"</svg>", b"<template>",
-    b"</template>", b"<plaintext>", b"<listing>\n", b"<isindex>", b"<form><form>",
+    b"<a\0href=x>", b"<a =href=x>", b'<a "href=x>', b"</a href=x>", b"<a/href=x/>",
+    b"<a href=x/>", b"<table><a href=x><tr>", b"</table>", b"<select><a href=x>", b"</select>",
+    b"<svg><title>", b"<math><annotation-xml encoding=text/html>", b"</math>", b"</svg>",
+    b"<template>", b"</template>", b"<plaintext>", b"<listing>\n", b"<isindex>", b"<form><form>",
     b"<button><button>", b"</p>", b"</br>", b"</body>", b"</head>", b"<body a=b>", b"<html c=d>",
     b"<title>", b"</title>", b"<textarea>", b"</textarea>", b"<script><!--<script>",
-    b"--></script>", b"<style>", b"</style>", b"<noembed>", b"</noembed>", b"<frameset>",
-    b"<!--", b"-->", b"--!>", b"<!", b"<?", b"</", b"<", b">", b"<![CDATA[", b"]]>", b"&amp",
-    b"&#x", b"&#0", b"\r", b"\0", b"\x0c", b"\x0b", b"\xef\xbb\xbf", b"\xc3", b"\xff",
-    b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xc2\x85", b"\xe2\x80\xa8", b"'", b'"', b"=", b"/",
-    b" ",
-    b"<meta charset=latin1>", b"<base href=''>", b" rel=nofollow", b" style='a:url(b'", b" ping=p",
-    b" srcset='a 1x,b 2x'", b"<noscript>", b"</noscript>", b"<b><i></b></i>", b"<nobr><nobr>",
-    b"<h1><h2>", b"<rp>", b"<optgroup>", b"<caption>", b"<col>", b"<dd><dt><li>", b"<image src=i>",
+    b"--></script>", b"<style>", b"</style>", b"<noembed>", b"</noembed>", b"<frameset>", b"<!--",
+    b"-->", b"--!>", b"<!", b"<?", b"</", b"<", b">", b"<![CDATA[", b"]]>", b"&amp", b"&#x",
+    b"&#0", b"\r", b"\0", b"\x0c", b"\x0b", b"\xef\xbb\xbf", b"\xc3", b"\xff", b"\xed\xa0\x80",
+    b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xc2\x85", b"\xe2\x80\xa8", b"'", b'"', b"=", b"/", b" ",
+    b"<meta charset=latin1>", b"<base href=''>", b" rel=nofollow", b" style='a:url(b'",
+    b" ping=p", b" srcset='a 1x,b 2x'", b"<noscript>", b"</noscript>", b"<b><i></b></i>",
+    b"<nobr><nobr>", b"<h1><h2>", b"<rp>", b"<optgroup>", b"<caption>", b"<col>", b"<dd><dt><li>",
+    b"<image src=i>",
 )  # fmt: skip
 
 
