@@ -72,6 +72,7 @@ def test_plain_text_is_read_in_its_charset() -> None:
         ("Shift_JIS", "cp932", "\u8868\u65e5", "%95\\%93%FA"),
         ("gb2312", "gbk", "\u6f22", "%9Dh"),
         ("ISO-8859-8-I", "iso8859-8", "\u05d0", "%E0"),
+        ("ISO-2022-JP", "iso2022_jp", "\u65e5\u672c", "%1B$BF|K\\%1B(B"),
         ("utf-8", "utf-8", "\u00e9", "%C3%A9"),
         ("utf-16le", "utf-16-le", "\u00e9", "%C3%A9"),
     ],
@@ -79,7 +80,7 @@ def test_plain_text_is_read_in_its_charset() -> None:
 def test_queries_are_asked_in_the_charset_of_the_page(page_of, charset, codec, text, query):
     """As browsers do (URL standard, "query state"); the path is always in UTF-8."""
     markup = f"<a href='/\u00b5?q={text}&r#{text}'>x</a><img src='?{text}'>"
-    if codec in ("cp932", "gbk", "iso8859-8", "cp1251"):
+    if codec in ("cp932", "gbk", "iso8859-8", "cp1251", "iso2022_jp"):
         markup = markup.replace("\u00b5", "&micro;")
     page = page_of(markup.encode(codec), f"text/html; charset={charset}")
     assert page.links[0].url == f"http://site.example/%C2%B5?q={query}&r"

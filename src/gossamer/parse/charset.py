@@ -115,15 +115,13 @@ def with_coded_query(reference: str, codec: str) -> str:
 
 
 def _escaped(text: str, codec: str) -> str:
-    pieces: list[str] = []
-    for character in text:
-        try:
-            coded = character.encode(codec)
-        except UnicodeEncodeError:
-            pieces.append(f"%26%23{ord(character)}%3B")
-        else:
-            pieces += [f"%{byte:02X}" if byte in _ESCAPED else chr(byte) for byte in coded]
-    return "".join(pieces)
+    try:
+        coded = text.encode(codec)
+    except UnicodeEncodeError:
+        if len(text) > 1:
+            return "".join([_escaped(character, codec) for character in text])
+        return f"%26%23{ord(text)}%3B"
+    return "".join([f"%{byte:02X}" if byte in _ESCAPED else chr(byte) for byte in coded])
 
 
 def recoded(body: bytes, charset: str) -> tuple[bytes, bool]:
