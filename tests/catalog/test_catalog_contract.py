@@ -93,6 +93,35 @@ class TestDiscovery:
         assert due.via == (B, C)
         assert (due.host, due.depth, due.tries) == ("a.example", 3, 0)
 
+    def test_sitemaps_that_list_one_another_without_an_end_are_left(self, catalog):
+        sitemap = {"kind": int(Kind.SITEMAP)}
+        catalog.add([found(f"{A}0", **sitemap)], NOW)
+        for number in range(1, 6):
+            (due,) = lease_all(catalog)
+            assert due.url == f"{A}{number - 1}"
+            new = [found(f"{A}{number}", **sitemap), found(f"{A}0", **sitemap)]
+            catalog.commit([done(due, new)], NOW)
+        assert lease_all(catalog) == []
+        (row,) = catalog.excluded()
+        assert (row.url, row.outcome) == (f"{A}5", Outcome.POLICY_TRAP)
+        # Found once more on the same way, it stays out; named by somebody, it is fetched.
+        catalog.requeue_due(NOW + 1e9, 10)
+        fifth = next(due for due in lease_all(catalog, NOW + 1e9) if due.url == f"{A}4")
+        catalog.commit([done(fifth, [found(f"{A}5", **sitemap)])], NOW + 1e9)
+        assert [row.url for row in catalog.excluded()] == [f"{A}5"]
+        catalog.add([found(f"{A}5", **sitemap)], NOW)
+        assert list(catalog.excluded()) == []
+        assert catalog.check() == []
+
+    def test_pages_of_a_nested_sitemap_are_let_in(self, catalog):
+        catalog.add([found(f"{A}0", kind=int(Kind.SITEMAP))], NOW)
+        for number in range(1, 5):
+            (due,) = lease_all(catalog)
+            catalog.commit([done(due, [found(f"{A}{number}", kind=int(Kind.SITEMAP))])], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, [found(B)])], NOW)
+        assert urls(lease_all(catalog)) == [B]
+
 
 class TestLeases:
     def test_a_leased_url_is_not_offered_again(self, catalog):

@@ -4,17 +4,22 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from gossamer.catalog.catalog import Gate
 from gossamer.catalog.leases import ON_PROBATION, json_list
 from gossamer.catalog.many import insert_many, select_many
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
-from gossamer.messages import Found
+from gossamer.messages import Found, Kind
 from gossamer.outcomes import Outcome, State
 
 _PENDING: Final = int(State.PENDING)
 _EXCLUDED: Final = int(State.EXCLUDED)
+_SITEMAP: Final = int(Kind.SITEMAP)
+# By the protocol a sitemap index lists no other index; one that does may do so without an end.
+MAX_NESTED_SITEMAPS: Final = 5
 
 Known = tuple[int, int, int, int | None, int, int, int]
 """doc_id, host_id, state, outcome, depth, tries, priority"""
@@ -38,8 +43,12 @@ def discover(
     is known of them, if somebody has looked.
     """
     wanted: dict[bytes, tuple[Found, int | None]] = {}
+    nesting = _Nesting(connection)
     for finding in found:
-        item = finding[0]
+        item, parent = finding
+        if item.kind == _SITEMAP and parent is not None and nesting.is_too_deep(item, parent):
+            item = _too_deep(item)
+            finding = item, parent  # noqa: PLW2901 - the same URL, excluded
         earlier = wanted.get(item.md5)
         if earlier is None or (item.state == _PENDING and _is_doubtful(earlier[0])):
             wanted[item.md5] = finding
@@ -75,6 +84,33 @@ def discover(
             tally.judge(None, item.outcome)
     insert_many(connection, QUERIES["insert_url"], rows)
     return doc_ids
+
+
+class _Nesting:
+    """Tells how many sitemaps lead to one; each document is asked about once."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._levels: dict[int, int] = {}
+
+    def is_too_deep(self, item: Found, parent: int) -> bool:
+        """Whether too many sitemaps list a sitemap in turn; redirects have their own limit."""
+        if item.via or item.state != _PENDING:
+            return False
+        if parent not in self._levels:
+            values = (parent, MAX_NESTED_SITEMAPS)
+            row = self._connection.execute(QUERIES["sitemaps_above"], values).fetchone()
+            self._levels[parent] = row[0]
+        return self._levels[parent] >= MAX_NESTED_SITEMAPS
+
+
+def _too_deep(item: Found) -> Found:
+    return replace(
+        item,
+        state=_EXCLUDED,
+        outcome=int(Outcome.POLICY_TRAP),
+        detail=f"sitemaps nested deeper than {MAX_NESTED_SITEMAPS}",
+    )
 
 
 def _is_doubtful(found: Found) -> bool:
