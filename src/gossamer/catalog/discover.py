@@ -17,9 +17,9 @@ from gossamer.outcomes import Outcome, State
 
 _PENDING: Final = int(State.PENDING)
 _EXCLUDED: Final = int(State.EXCLUDED)
-_SITEMAP: Final = int(Kind.SITEMAP)
-# By the protocol a sitemap index lists no other index; one that does may do so without an end.
-MAX_NESTED_SITEMAPS: Final = 5
+# How many may lead to one another in turn. By the protocol a sitemap index lists no other index;
+# what does, or a style sheet that needs another, may do so without an end, and is no page to count.
+_MOST_IN_TURN: Final = {int(Kind.SITEMAP): 5, int(Kind.ASSET): 10}
 
 Known = tuple[int, int, int, int | None, int, int, int]
 """doc_id, host_id, state, outcome, depth, tries, priority"""
@@ -46,7 +46,7 @@ def discover(
     nesting = _Nesting(connection)
     for finding in found:
         item, parent = finding
-        if item.kind == _SITEMAP and parent is not None and nesting.is_too_deep(item, parent):
+        if item.kind in _MOST_IN_TURN and parent is not None and nesting.is_too_deep(item, parent):
             item = _too_deep(item)
             finding = item, parent  # noqa: PLW2901 - the same URL, excluded
         earlier = wanted.get(item.md5)
@@ -87,29 +87,31 @@ def discover(
 
 
 class _Nesting:
-    """Tells how many sitemaps lead to one; each document is asked about once."""
+    """Tells how many of a kind lead to one another; each document is asked about once."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._levels: dict[int, int] = {}
+        self._levels: dict[tuple[int, int], int] = {}
 
     def is_too_deep(self, item: Found, parent: int) -> bool:
-        """Whether too many sitemaps list a sitemap in turn; redirects have their own limit."""
+        """Whether too many of its kind lead to a URL in turn; redirects have their own limit."""
         if item.via or item.state != _PENDING:
             return False
-        if parent not in self._levels:
-            values = (parent, MAX_NESTED_SITEMAPS)
-            row = self._connection.execute(QUERIES["sitemaps_above"], values).fetchone()
-            self._levels[parent] = row[0]
-        return self._levels[parent] >= MAX_NESTED_SITEMAPS
+        most = _MOST_IN_TURN[item.kind]
+        place = parent, item.kind
+        if place not in self._levels:
+            row = self._connection.execute(QUERIES["in_turn_above"], (*place, most)).fetchone()
+            self._levels[place] = row[0]
+        return self._levels[place] >= most
 
 
 def _too_deep(item: Found) -> Found:
+    kind = Kind(item.kind).name.lower()
     return replace(
         item,
         state=_EXCLUDED,
         outcome=int(Outcome.POLICY_TRAP),
-        detail=f"sitemaps nested deeper than {MAX_NESTED_SITEMAPS}",
+        detail=f"more than {_MOST_IN_TURN[item.kind]} {kind}s lead to one another in turn",
     )
 
 

@@ -199,13 +199,13 @@ SELECT doc_id FROM content WHERE checksum = ?;
 INSERT INTO link (doc_id, targets) VALUES (?, ?)
 ON CONFLICT (doc_id) DO UPDATE SET targets = excluded.targets;
 
--- name: sitemaps_above
--- How many sitemaps, up to a limit, lead to a document one after the other, itself included.
+-- name: in_turn_above
+-- How many documents of a kind, up to a limit, lead to one another, down to this one.
 WITH RECURSIVE above (parent, number) AS (
-    SELECT parent, 1 FROM url WHERE doc_id = ?1 AND kind = 1
+    SELECT parent, 1 FROM url WHERE doc_id = ?1 AND kind = ?2
     UNION ALL
     SELECT url.parent, number + 1 FROM above JOIN url ON url.doc_id = above.parent
-    WHERE url.kind = 1 AND number < ?2
+    WHERE url.kind = ?2 AND number < ?3
 )
 SELECT count(*) FROM above;
 
