@@ -1,6 +1,7 @@
 """Time as an argument, so that rules about time can be tested without waiting."""
 
 import time
+from datetime import UTC
 from typing import Protocol
 
 
@@ -66,3 +67,15 @@ class ManualClock:
         """Let time pass on both clocks."""
         self._wall += seconds
         self._monotonic += seconds
+
+
+def header_moment(text: str | None) -> float | None:
+    """Return the moment that a header such as Last-Modified names; None if it names none."""
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few servers are asked for one
+
+    try:
+        moment = parsedate_to_datetime(text or "")
+        # One of the three forms names no zone; all of them are in UTC (RFC 9110, 5.6.7).
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None

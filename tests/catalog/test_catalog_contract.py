@@ -93,6 +93,37 @@ class TestDiscovery:
         assert due.via == (B, C)
         assert (due.host, due.depth, due.tries) == ("a.example", 3, 0)
 
+    @pytest.mark.parametrize(("kind", "most"), [(Kind.SITEMAP, 5), (Kind.ASSET, 10)])
+    def test_what_leads_to_its_like_without_an_end_is_left(self, catalog, kind, most):
+        def another(number):
+            return found(f"{A}{number}", kind=int(kind))
+
+        catalog.add([another(0)], NOW)
+        for number in range(1, most + 1):
+            (due,) = lease_all(catalog)
+            assert due.url == f"{A}{number - 1}"
+            catalog.commit([done(due, [another(number), another(0)])], NOW)
+        assert lease_all(catalog) == []
+        (row,) = catalog.excluded()
+        assert (row.url, row.outcome) == (f"{A}{most}", Outcome.POLICY_TRAP)
+        # Found once more on the same way, it stays out; named by somebody, it is fetched.
+        catalog.requeue_due(NOW + 1e9, 100)
+        last = next(due for due in lease_all(catalog, NOW + 1e9) if due.url == f"{A}{most - 1}")
+        catalog.commit([done(last, [another(most)])], NOW + 1e9)
+        assert [row.url for row in catalog.excluded()] == [f"{A}{most}"]
+        catalog.add([another(most)], NOW)
+        assert list(catalog.excluded()) == []
+        assert catalog.check() == []
+
+    def test_pages_of_a_nested_sitemap_are_let_in(self, catalog):
+        catalog.add([found(f"{A}0", kind=int(Kind.SITEMAP))], NOW)
+        for number in range(1, 5):
+            (due,) = lease_all(catalog)
+            catalog.commit([done(due, [found(f"{A}{number}", kind=int(Kind.SITEMAP))])], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due, [found(B)])], NOW)
+        assert urls(lease_all(catalog)) == [B]
+
 
 class TestLeases:
     def test_a_leased_url_is_not_offered_again(self, catalog):

@@ -85,3 +85,20 @@ def test_port_of_another_service_is_refused_on_each_url_of_its_server():
     found = found_on(finder, *links, url=start).found
     assert [item.outcome for item in found] == [Outcome.POLICY_PORT] * 3
     assert {item.host for item in found} == {"h.example"}
+
+
+@pytest.mark.req("S4.23")
+def test_a_long_chain_of_refreshing_pages_is_one_of_links(finder):
+    """As of other redirects, a chain has a limit; beyond it each is a step deeper."""
+    via, depth = (), 0
+    for number in range(25):
+        visit = Visit(1, 1, "192.0.2.1", f"{HOME}{number}", depth, via=via)
+        fetch = Fetch(visit=visit, outcome=Outcome.OK, status=200, body=b"x")
+        page = Page(title=str(number), refresh=f"{HOME}{number + 1}")
+        findings = finder.findings(Document(fetch, None), page)
+        (item,) = findings.found
+        assert item.url == f"{HOME}{number + 1}"
+        assert len(item.via) <= 10
+        assert findings.redirect_to == (item.url if item.via else None)
+        via, depth = item.via, item.depth
+    assert depth == 2

@@ -227,3 +227,40 @@ class _Maker:
             for cell in self.random.choices(("td", "th"), k=self.random.randint(0, 3))
         ]
         return f"<tr>{''.join(cells)}{self.choice(('</tr>', ''))}"
+
+
+# What hardly belongs where it comes to stand: parts of tags, ends of what nobody began, odd bytes.
+DAMAGES = (
+    b"<a\0href=x>", b"<a =href=x>", b'<a "href=x>', b"</a href=x>", b"<a/href=x/>",
+    b"<a href=x/>", b"<table><a href=x><tr>", b"</table>", b"<select><a href=x>", b"</select>",
+    b"<svg><title>", b"<math><annotation-xml encoding=text/html>", b"</math>", b"</svg>",
+    b"<template>", b"</template>", b"<plaintext>", b"<listing>\n", b"<isindex>", b"<form><form>",
+    b"<button><button>", b"</p>", b"</br>", b"</body>", b"</head>", b"<body a=b>", b"<html c=d>",
+    b"<title>", b"</title>", b"<textarea>", b"</textarea>", b"<script><!--<script>",
+    b"--></script>", b"<style>", b"</style>", b"<noembed>", b"</noembed>", b"<frameset>", b"<!--",
+    b"-->", b"--!>", b"<!", b"<?", b"</", b"<", b">", b"<![CDATA[", b"]]>", b"&amp", b"&#x",
+    b"&#0", b"\r", b"\0", b"\x0c", b"\x0b", b"\xef\xbb\xbf", b"\xc3", b"\xff", b"\xed\xa0\x80",
+    b"\xc0\x80", b"\xf4\x90\x80\x80", b"\xc2\x85", b"\xe2\x80\xa8", b"'", b'"', b"=", b"/", b" ",
+    b"<meta charset=latin1>", b"<base href=''>", b" rel=nofollow", b" style='a:url(b'",
+    b" ping=p", b" srcset='a 1x,b 2x'", b"<noscript>", b"</noscript>", b"<b><i></b></i>",
+    b"<nobr><nobr>", b"<h1><h2>", b"<rp>", b"<optgroup>", b"<caption>", b"<col>", b"<dd><dt><li>",
+    b"<image src=i>",
+)  # fmt: skip
+
+
+def damaged(random: Random, body: bytes) -> bytes:
+    """Return a page with parts cut out, put elsewhere or exchanged, and others put in."""
+    page = bytearray(body)
+    for _ in range(random.choice((1, 1, 2, 3, 6))):
+        place, source = (random.randint(0, len(page)) for _ in range(2))
+        length = random.choice((1, 2, 5, 20, 200))
+        lot = random.random()
+        if lot < 0.2:
+            del page[place : place + length]
+        elif lot < 0.3:
+            page[place : place + 1] = bytes((random.randrange(256),))
+        elif lot < 0.45:
+            page[place:place] = page[source : source + length]
+        else:
+            page[place:place] = random.choice(DAMAGES)
+    return bytes(page)

@@ -7,7 +7,7 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from random import Random
 
-from skim_pages import made_links, made_page
+from skim_pages import damaged, made_links, made_page
 
 from gossamer.parse.similarity import MAX_TEXT, ROWS
 
@@ -24,6 +24,8 @@ def main(built: str) -> None:
     skimmed = 0
     for number in range(PAGES):
         page = made_page(random)
+        if number % 3 == 0:
+            page = damaged(random, page)
         places, length = random.choice((9, 1 << 30)), random.choice((0, 9, MAX_TEXT))
         found = module.skim(page, html5, bool(number % 2), places, length, ROWS)
         skimmed += found is not None

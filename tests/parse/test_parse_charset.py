@@ -62,3 +62,42 @@ def test_plain_text_is_read_in_its_charset() -> None:
     page = Page(content_type="text/plain", charset="windows-874")
     assert visible_text("สวัสดี".encode("cp874"), page) == "สวัสดี"
     assert visible_text(b"abc", Page(content_type="text/plain")) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec", "text", "query"),
+    [
+        ("windows-1252", "cp1252", "\u00e9", "%E9"),
+        ("windows-1251", "cp1251", "\u044f", "%FF"),
+        ("Shift_JIS", "cp932", "\u8868\u65e5", "%95\\%93%FA"),
+        ("gb2312", "gbk", "\u6f22", "%9Dh"),
+        ("ISO-8859-8-I", "iso8859-8", "\u05d0", "%E0"),
+        ("ISO-2022-JP", "iso2022_jp", "\u65e5\u672c", "%1B$BF|K\\%1B(B"),
+        ("utf-8", "utf-8", "\u00e9", "%C3%A9"),
+        ("utf-16le", "utf-16-le", "\u00e9", "%C3%A9"),
+    ],
+)
+def test_queries_are_asked_in_the_charset_of_the_page(page_of, charset, codec, text, query):
+    """As browsers do (URL standard, "query state"); the path is always in UTF-8."""
+    markup = f"<a href='/\u00b5?q={text}&r#{text}'>x</a><img src='?{text}'>"
+    if codec in ("cp932", "gbk", "iso8859-8", "cp1251", "iso2022_jp"):
+        markup = markup.replace("\u00b5", "&micro;")
+    page = page_of(markup.encode(codec), f"text/html; charset={charset}")
+    assert page.links[0].url == f"http://site.example/%C2%B5?q={query}&r"
+    assert page.assets[0].url == f"http://site.example/dir/page.html?{query}"
+
+
+def test_what_a_charset_lacks_is_asked_for_by_number(page_of):
+    for markup in (
+        b"<a href='?q=&#26085;&eacute;'>x</a>",
+        b"<base><a href='?q=&#26085;\xe9'>x</a>",
+    ):
+        page = page_of(markup, "text/html; charset=latin1")
+        assert page.links[0].url == "http://site.example/dir/page.html?q=%26%2326085%3B%E9"
+
+
+def test_a_canonical_or_refresh_query_is_in_the_charset_of_the_page_too(page_of):
+    markup = b"<link rel=canonical href='?\xe9'><meta http-equiv=refresh content='0;url=?\xe8'>"
+    page = page_of(markup, "text/html; charset=latin1")
+    assert page.canonical == "http://site.example/dir/page.html?%E9"
+    assert page.refresh == "http://site.example/dir/page.html?%E8"

@@ -26,6 +26,21 @@ from gossamer.parse.css import references_in
         ("a{b:url()} c{d:url('')}", []),
         ("a{b:url(unclosed", []),
         ("a{b:url('unclosed\n')}", []),
+        # What begins a comment elsewhere begins none in a string or in a url().
+        ('a[accept="image/*"]{} b{c:url(yes)} /* url(no) */', [("yes", "img")]),
+        (
+            "a{b:url(data:image/*;base64,AA)} c{d:url(yes)}",
+            [("data:image/*;base64,AA", "img"), ("yes", "img")],
+        ),
+        ("a{content:'url(no)'} b{c:url(yes)}", [("yes", "img")]),
+        (r""".b-\[\'x\'\]{b:url(yes)} c{d:url('too')}""", [("yes", "img"), ("too", "img")]),
+        ('// it\'s no comment\na{b:url("yes")}', [("yes", "img")]),
+        (r"""a{b:url("x\"y")}""", [('x"y', "img")]),
+        ("a{b:url(not one.png)} c{d:url(yes)}", [("yes", "img")]),
+        ("a{b:url(data:,<svg a='b'><path c='url(#d)'/></svg>)}\nc{d:url(yes)}", [("yes", "img")]),
+        ("@namespace url(http://n/);@namespace svg 'http://s/';a{b:url(yes)}", [("yes", "img")]),
+        ("@import/**/url(a.css);@import /* x */ 'b.css'", [("a.css", "css"), ("b.css", "css")]),
+        ("a{b:curl(no) my-url(no) url(yes)}", [("yes", "img")]),
     ],
 )
 def test_references_of_a_sheet(sheet, expected):
@@ -41,10 +56,13 @@ def test_no_sheet_raises(sheet):
 
 @pytest.mark.parametrize(
     "piece",
-    ["url(", "url('", 'url("', "@import ", "@import '", "/*", "url(   ", "url(a", "\\", "'"],
+    [
+        *("url(", "url('", 'url("', "@import ", "@import '", "/*", "url(   ", "url(a", "\\", "'"),
+        *("'/*", "@import/**/", "@namespace a ", "url(\\", "\\'", '"\n', "url(a'"),
+    ],
 )
 def test_cost_grows_with_the_length_only(piece):
-    sheet = piece * (1_000_000 // len(piece))
+    sheet = piece * (1_000_000 // len(piece)) + "url("
     started = time.process_time()
     for _ in references_in(sheet):
         pass

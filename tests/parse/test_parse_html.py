@@ -57,6 +57,9 @@ def test_area_and_svg_links_can_be_nofollow(page_of):
         ("<meta name=robots content=all>", False, False),
         ("<meta name=robots content=noindex><meta name=robots content=nofollow>", True, True),
         ("<meta name=robots>", False, False),
+        ("<meta name=robots content='noindex nofollow'>", True, True),
+        ("<meta name=robots content='index; nofollow'>", True, False),
+        ("<meta name=robots content='max-image-preview: none'>", False, False),
     ],
 )
 def test_robots_meta(page_of, markup, nofollow, noindex):
@@ -74,7 +77,10 @@ def test_robots_meta(page_of, markup, nofollow, noindex):
         (["otherbot: noindex, nofollow"], False, False),
         (["otherbot: noindex, gossamer: nofollow"], True, False),
         (["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"], False, True),
+        (["unavailable_after: Wed, 03 Dec 2025 13:00:00 PST, nofollow"], True, False),
+        (["otherbot: unavailable_after: Wed, 03-Dec-25 13:00:00 PST, none"], False, False),
         (["max-snippet: 20, nofollow"], True, False),
+        (["max-image-preview: none, noindex nofollow"], True, True),
         (["otherbot: noindex", "nofollow"], True, False),
         ([""], False, False),
     ],

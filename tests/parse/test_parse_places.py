@@ -80,6 +80,8 @@ ASSETS = [
     ("<svg><style>a { background: url(x) }</style></svg>", "img"),
     ("<p style='background: url(x)'>", "img"),
     ("<a href=/ style='background: url(x)'>t</a>", "img"),
+    ("<p style=\"content: '/*'; background: url(x\">", "img"),
+    (r"<p style='background: url(\78)'>", "img"),
     ("<style>a { background: url('x') }</style>", "img"),
     ("<style>@import 'x';</style>", "css"),
     ("<style>@import url(x);</style>", "css"),
@@ -115,6 +117,7 @@ def test_place_is_an_asset(page_of, markup, kind):
         "<!-- <a href=x> -->",
         "<script>'<a href=x>'</script>",
         "<style>/* url(x) */</style>",
+        "<p style='background: url(x y.png)'>",
         "<textarea><a href=x></textarea>",
     ],
 )
@@ -144,8 +147,10 @@ def test_base_element_changes_the_base_of_all_places(page_of):
     assert page.assets[0].url == "http://site.example/other/y"
 
 
-def test_useless_base_element_is_ignored(page_of):
-    assert page_of("<base href=data:,x><a href=x>t</a>").links[0].url == BASE + "x"
+@pytest.mark.parametrize("href", ["data:,x", "", "http://[/"])
+def test_useless_base_element_stands_for_the_page_itself(page_of, href):
+    page = page_of(f"<base href='{href}'><base href=/no/><a href=x>t</a>")
+    assert page.links[0].url == BASE + "x"
 
 
 def test_each_url_and_kind_appears_once(page_of):

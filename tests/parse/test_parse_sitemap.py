@@ -112,6 +112,19 @@ def test_50_001_entries_are_cut_and_say_so():
     assert "beyond 50000" in page.detail
 
 
+def test_alternates_take_no_room_from_entries():
+    languages = "".join(f"<x:link rel='alternate' href='/{number}'/>" for number in range(9))
+    entries = "".join(f"<url><loc>/{number}</loc>{languages}</url>" for number in range(9))
+    body = f"<urlset xmlns:x='x'>{entries}</urlset>".encode()
+    page = read(body, max_sitemap_urls=9)
+    assert [link.kind for link in page.links].count("sitemap_entry") == 9
+    assert page.outcome is Outcome.OK
+    page = read(body.replace(b"'/8'", b"'/more'").replace(b"'/7'", b"'/8'", 1), max_sitemap_urls=9)
+    assert [link.kind for link in page.links].count("sitemap_entry") == 9
+    assert page.outcome is Outcome.PARSE_TRUNCATED
+    assert page.detail == "alternates beyond 9 were dropped"
+
+
 @pytest.mark.slow
 def test_a_million_entries_in_one_line_are_bounded():
     body = b"<urlset>" + b"".join(b"<url><loc>/%d</loc></url>" % n for n in range(1_000_000))

@@ -2,10 +2,11 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skim_pages import made_page
-from skim_rig import assert_agrees, compiled_only, skimmed
+from skim_pages import damaged, made_page
+from skim_rig import DOCUMENTATION, assert_agrees, compiled_only, pages_of, skimmed
 
 pytestmark = compiled_only
 CHARSETS = st.sampled_from(["utf-8", "utf-8", "", "iso-8859-1", "no such charset"])
@@ -44,3 +45,28 @@ def test_pages_of_a_fixed_lot_are_read_alike():
             assert_agrees(body)
     # Otherwise all tests here would compare the tree with itself.
     assert count > 6_000
+
+
+def test_damaged_pages_are_read_alike():
+    random = Random(2)
+    count = 0
+    for _ in range(4_000):
+        body = damaged(random, made_page(random))
+        if skimmed(body) is not None:
+            count += 1
+            assert_agrees(body)
+    assert count > 500
+
+
+@pytest.mark.parametrize("package", DOCUMENTATION)
+def test_damaged_pages_of_people_are_read_alike(package):
+    """Of each a part, for most damages leave the rest of a page to its tree."""
+    random = Random(3)
+    count = 0
+    for page in pages_of(package):
+        for _ in range(20):
+            start = random.randint(0, len(page))
+            body = damaged(random, page[start : start + 2_000])
+            count += skimmed(body) is not None
+            assert_agrees(body, random.choice(("utf-8", "", "iso-8859-1", "shift_jis")))
+    assert count > 100

@@ -1,6 +1,7 @@
 """The classes of everything that can be told without a network."""
 
 import errno
+import time
 
 import pytest
 from hypothesis import given
@@ -157,6 +158,9 @@ NOW = 1_800_000_000.0
         ("1000000000000", 3600.0),
         ("9" * 400, 3600.0),
         ("Fri, 15 Jan 2027 08:01:00 GMT", 60.0),
+        ("Friday, 15-Jan-27 08:01:00 GMT", 60.0),
+        ("Fri Jan 15 08:01:00 2027", 60.0),
+        ("Fri, 15 Jan 2027 09:01:00 +0100", 60.0),
         ("Fri, 15 Jan 2027 07:00:00 GMT", 1.0),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 3600.0),
         ("-5", None),
@@ -167,9 +171,18 @@ NOW = 1_800_000_000.0
         (None, None),
     ],
 )
-def test_retry_after(value: str | None, expected: float | None) -> None:
-    """H84: both forms, clamped; nonsense is no wish at all."""
-    assert retry_after_seconds(value, NOW) == expected
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_retry_after(
+    value: str | None, expected: float | None, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H84: both forms, clamped, wherever we are; nonsense is no wish at all."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert retry_after_seconds(value, NOW) == expected
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @given(st.text())

@@ -56,6 +56,21 @@ def allows(text: str | bytes, path: str) -> bool:
         ("User-agent: *\nDisallow: /foo/baz", "/foo/%62%61%7A", False),
         ("User-agent: *\nDisallow: /~joe", "/%7Ejoe", False),
         ("User-agent: *\nDisallow: /a%2Fb", "/a/b", True),
+        # An escape is the only way to mean a star or a last dollar sign (2.2.3).
+        ("User-agent: *\nDisallow: /with-a-%2A.html", "/with-a-*.html", False),
+        ("User-agent: *\nDisallow: /with-a-%2A.html", "/with-a-b.html", True),
+        ("User-agent: *\nDisallow: /foo-%24", "/foo-$", False),
+        ("User-agent: *\nDisallow: /foo-%24", "/foo-$/bar", False),
+        ("User-agent: *\nDisallow: /foo-%24", "/foo-", True),
+        ("User-agent: *\nDisallow: /a$b", "/a$b", False),
+        ("User-agent: *\nDisallow: /a$b", "/a%24b", False),
+        ("User-agent: *\nDisallow: /a*c", "/a*c", False),
+        # What URLs have as escapes, people write as it is; and the other way round.
+        ("User-agent: *\nDisallow: /a b", "/a%20b", False),
+        ("User-agent: *\nDisallow: /*?q={term}", "/x?q=%7Bterm%7D", False),
+        ("User-agent: *\nDisallow: /?q='", "/?q=%27", False),
+        ("User-agent: *\nDisallow: /%5Bx%5D", "/[x]", False),
+        ("User-agent: *\nDisallow: /a%7Cb", "/a|b", False),
     ],
 )
 def test_rules(text, path, allowed):

@@ -230,6 +230,32 @@ def test_one_slow_host_starves_no_other():
     assert now < 5.2
 
 
+@pytest.mark.parametrize("slow_hosts", [1, 2, 3])
+def test_slow_hosts_do_not_hold_every_place(slow_hosts):
+    """Each host has its share of the places, however many requests it may have out."""
+    addresses = {f"slow{number}.test": f"10.0.0.{number}" for number in range(slow_hosts)}
+    addresses["fast.test"] = "10.0.1.1"
+    server = make(host_concurrent=8, address_concurrent=8)
+    batch = [each for host in addresses for each in dues(host, 50)]
+    offer(server, batch, 0.0, addresses.__getitem__)
+    out, fast = 0, 0
+    for step in range(50):
+        visits = server.orders(float(step), 8 - out)
+        for visit in visits:
+            if "fast" in visit.url:
+                finish(server, visit, step + 0.5)
+                fast += 1
+            else:
+                out += 1
+        # In the end there is less than its share left of the fast one.
+        assert out <= 8 - 8 // (slow_hosts + 1) or fast >= 40
+    assert fast == 50
+    # Places that nobody else wants are theirs.
+    for step in range(50, 60):
+        out += len(server.orders(float(step), 8 - out))
+    assert out == 8
+
+
 def test_hosts_of_a_busy_address_take_turns():
     server = make(host_concurrent=1, address_concurrent=1)
     batch = [each for host in ("a.test", "b.test", "c.test") for each in dues(host, 3)]

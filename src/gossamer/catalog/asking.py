@@ -16,6 +16,7 @@ from gossamer.catalog.proxies import REQUESTS, Held, ProxyDesk
 from gossamer.catalog.request_memo import Asked, AskedMember, ItemKey, PatternTime, trim
 from gossamer.catalog.site_book import SiteBook
 from gossamer.catalog.tally import Tally
+from gossamer.clock import header_moment
 from gossamer.messages import Due, Findings, Kind
 from gossamer.objects.enumerations import CrawlStatus, URLState
 from gossamer.objects.error_mask import ErrorBit
@@ -26,7 +27,6 @@ from gossamer.objects.modified import (
     Detection,
     Known,
     Seen,
-    header_moment,
     is_unchanged,
     parse_detection,
 )

@@ -199,6 +199,16 @@ SELECT doc_id FROM content WHERE checksum = ?;
 INSERT INTO link (doc_id, targets) VALUES (?, ?)
 ON CONFLICT (doc_id) DO UPDATE SET targets = excluded.targets;
 
+-- name: in_turn_above
+-- How many documents of a kind, up to a limit, lead to one another, down to this one.
+WITH RECURSIVE above (parent, number) AS (
+    SELECT parent, 1 FROM url WHERE doc_id = ?1 AND kind = ?2
+    UNION ALL
+    SELECT url.parent, number + 1 FROM above JOIN url ON url.doc_id = above.parent
+    WHERE url.kind = ?2 AND number < ?3
+)
+SELECT count(*) FROM above;
+
 -- name: insert_url
 -- A URL becomes known.
 INSERT INTO url (doc_id, md5, host_id, kind, state, outcome, depth, priority, parent, found_at, url,

@@ -265,6 +265,7 @@ def _finder(settings: Settings, start_urls: Sequence[str], joiner: Joiner) -> Fi
         settings.url,
         settings.handlers,
         settings.spider.allowed_ports,
+        settings.spider.max_redirects,
     )
 
 

@@ -38,11 +38,13 @@ class Finder:
         url_settings: UrlSettings,
         handler_settings: HandlerSettings,
         allowed_ports: Sequence[int] = (),
+        max_redirects: int = 10,
     ) -> None:
         self._scope = scope
         self._keys = joiner.keys
         self._url_settings = url_settings
         self._allowed_ports = allowed_ports
+        self._max_redirects = max_redirects
         self._follow_assets = handler_settings.follow_assets
         self._follow_nofollow = handler_settings.follow_nofollow
         self._follow_links = handler_settings.follow_links
@@ -69,8 +71,7 @@ class Finder:
             outcome = self._redirect(fetch, redirect_to, found)
         if page is not None:
             if page.refresh is not None and page.refresh != fetch.visit.url and redirect_to is None:
-                redirect_to = page.refresh
-                self._redirect(fetch, redirect_to, found)
+                redirect_to = self._refresh(fetch, page.refresh, found)
             if page.outcome is not _OK and outcome is _OK:
                 outcome, detail = page.outcome, page.detail
             if self._follow_links:
@@ -120,6 +121,15 @@ class Finder:
         verdict = self._scope.verdict(target_url, host_of(target_url), visit.depth)
         self._offer(target_url, visit.depth, Kind(visit.kind), (*visit.via, visit.url), found)
         return Outcome.REDIR_SCOPE if verdict is Outcome.POLICY_SCOPE else fetch.outcome
+
+    def _refresh(self, fetch: Fetch, target_url: str, found: list[Found]) -> str | None:
+        """Offer where a page sends its readers; a long chain of such pages is one of links."""
+        visit = fetch.visit
+        if len(visit.via) >= self._max_redirects:
+            self._offer(target_url, visit.depth + 1, Kind(visit.kind), (), found)
+            return None
+        self._redirect(fetch, target_url, found)
+        return target_url
 
     def _links(self, fetch: Fetch, page: Page, found: list[Found]) -> bytes:
         """Offer what a page refers to; return the keys of its links, one after the other."""

@@ -1,6 +1,5 @@
 """Whether a URL has changed since it was crawled: DETECT_MODIFIED. Pure."""
 
-from email.utils import parsedate_to_datetime
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
@@ -104,14 +103,6 @@ def parse_detection(text: str) -> Detection:
     if found.algorithm == Algorithm.HEAD and found.compare == Compare.MD5:
         raise ObjectError("Property", kind, "a head has no md5: compare 0, 1 or 3 is expected")
     return found
-
-
-def header_moment(text: str | None) -> float | None:
-    """Return the moment that a header such as Last-Modified names; None if it names none."""
-    try:
-        return parsedate_to_datetime(text or "").timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
 
 
 def is_unchanged(detection: Detection, known: Known, seen: Seen) -> bool:

@@ -7,6 +7,7 @@ file alike.
 
 import codecs
 import re
+from functools import lru_cache
 from typing import Final
 
 _MARKS: Final = (
@@ -36,6 +37,17 @@ _LONGEST_CHARACTER: Final = 4
 _GOOD_FOR_EACH_BAD: Final = 4
 _LOST_OF_EACH: Final = 10
 _UNICODE: Final = frozenset(("utf-8", "utf8", "unicode-1-1-utf-8"))
+# Encodings of the standard of which Python's encoders have another name, or a narrower idea.
+_ENCODERS: Final = {
+    "euc-kr": "cp949",
+    "iso-8859-8-i": "iso8859-8",
+    "shift_jis": "cp932",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac-cyrillic",
+}
+_NOT_ASCII: Final = re.compile("[^\0-\x7f]+")
+# URL standard, "special-query percent-encode set".
+_ESCAPED: Final = frozenset((*range(0x21), *b"\"#'<>", *range(0x7F, 0x100)))
 
 
 def to_utf8(body: bytes, label: str) -> tuple[bytes, bool]:
@@ -74,6 +86,42 @@ def codec_of(label: str) -> str:
     except LookupError:
         return ""
     return f"whatwg-{label}"
+
+
+@lru_cache(maxsize=64)
+def encoder_of(encoding: str) -> str:
+    """Return the codec in which a page of this encoding asks its queries; "" if that is UTF-8."""
+    label = encoding.lower()
+    # Nobody asks in UTF-16 (Encoding standard, "get an output encoding").
+    if label in _UNICODE or label.startswith("utf-16"):
+        return ""
+    try:
+        return codecs.lookup(_ENCODERS.get(label, label)).name
+    except LookupError:
+        return ""
+
+
+def with_coded_query(reference: str, codec: str) -> str:
+    """Escape what is not ASCII in the query of a reference as browsers do on a page of a charset.
+
+    The URL standard writes everything else in UTF-8, whatever the page is in.
+    """
+    path, mark, query = reference.partition("?")
+    if not mark or query.isascii():
+        return reference
+    query, mark, fragment = query.partition("#")
+    coded = _NOT_ASCII.sub(lambda found: _escaped(found[0], codec), query)
+    return f"{path}?{coded}{mark}{fragment}"
+
+
+def _escaped(text: str, codec: str) -> str:
+    try:
+        coded = text.encode(codec)
+    except UnicodeEncodeError:
+        if len(text) > 1:
+            return "".join([_escaped(character, codec) for character in text])
+        return f"%26%23{ord(text)}%3B"
+    return "".join([f"%{byte:02X}" if byte in _ESCAPED else chr(byte) for byte in coded])
 
 
 def recoded(body: bytes, charset: str) -> tuple[bytes, bool]:

@@ -4,14 +4,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-# Every repetition stops at a character with which the next match could begin, so that no input
+# Escapes, comments, strings and url() are each read to their end, because each may hold what looks
+# like another. Nothing of them is ever given back, and what begins always ends, so that no input
 # makes the search start over and over across the same bytes.
-_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_SPACE: Final = r"[ \t\n\f\r]"
+_COMMENT: Final = r"(?>/\*.*?(?:\*/|\Z))"
+_STRING: Final = r"""(?:"([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)"|'([^'\\\n]*+(?:\\.[^'\\\n]*+)*+)')"""
+_BARE: Final = r"""[^()"'\\ \t\n\f\r]"""
+_ESCAPED: Final = rf"\\(?:[0-9a-f]{{1,6}}+{_SPACE}?+|[^\n])"
 _REFERENCE: Final = re.compile(
-    r"""(?:(@import)\s{1,64})?
-        url\(\s{0,64}(?:"([^"\n]{0,8192})"|'([^'\n]{0,8192})'|((?:[^()\s'"\\]++|\\[0-9a-f]{1,6}\s?|\\[^\n]){1,1024}+))\s{0,64}\)
-      | @import\s{0,64}(?:"([^"\n]{0,8192})"|'([^'\n]{0,8192})')""",
-    re.IGNORECASE | re.VERBOSE,
+    rf"""\\. | {_COMMENT}
+      | (?:(@import|@namespace(?:{_SPACE}++(?!url\()[\w-]++)?)(?:{_SPACE}++|{_COMMENT})*+)?
+        (?:url\({_SPACE}*+
+           (?:{_STRING} | ({_BARE}*+(?:{_ESCAPED}{_BARE}*+)*+){_SPACE}*+\)
+            | [^)\\]*+(?:\\.[^)\\]*+)*+)
+         | {_STRING} | ["'][^\\\n]*+(?:\\.[^\\\n]*+)*+)""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 _ESCAPE: Final = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.IGNORECASE | re.DOTALL)
 _FONT_ENDINGS: Final = (".woff2", ".woff", ".ttf", ".otf", ".eot")
@@ -23,20 +31,24 @@ def references_in(sheet: str) -> Iterator[tuple[str, str]]:
     # Most style blocks have no reference, and this says so ten times faster than the expression.
     if "url(" not in folded and "@import" not in folded:
         return
-    if "/*" in sheet:
-        sheet = _COMMENT.sub(" ", sheet)
     seen: set[str] = set()
     for found in _REFERENCE.finditer(sheet):
-        if found[0] in seen:
+        rule, *in_url, double, single = found.groups()
+        reference = next(filter(None, in_url), "") or (rule and (double or single))
+        if not reference or found[0] in seen or _is_no_url(sheet, found):
             continue
         seen.add(found[0])
-        reference = next((group for group in found.groups()[1:] if group), "")
         if "\\" in reference:
             reference = _ESCAPE.sub(_unescaped, reference)
-        if not reference:
-            continue
-        imported = found[1] or found[5] is not None or found[6] is not None
-        yield reference, "css" if imported else kind_in_style(reference)
+        yield reference, "css" if rule else kind_in_style(reference)
+
+
+def _is_no_url(sheet: str, found: re.Match[str]) -> bool:
+    """Whether it is the name of a namespace, or of a function that ends like url()."""
+    if found[1]:
+        return found[1][1] in "nN"
+    before = sheet[found.start() - 1 : found.start()]
+    return before.isalnum() or before in ("-", "_")
 
 
 def kind_in_style(reference: str) -> str:

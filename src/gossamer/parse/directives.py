@@ -53,9 +53,10 @@ class Refresh(NamedTuple):
 
 def robots_in_meta(contents: Iterable[str]) -> Robots:
     """Return the union of the contents of all robots meta elements that concern us."""
-    words = {
-        word.strip().lower() for content in contents for word in content[:_LOOKED_AT].split(",")
-    }
+    words: set[str] = set()
+    for content in contents:
+        for part in content[:_LOOKED_AT].lower().split(","):
+            words |= _directives(part)
     return _robots(words) if words else NOTHING_ASKED
 
 
@@ -93,12 +94,19 @@ def _words_for_us(value: str) -> set[str]:
     for_us = True
     for part in value.lower().split(","):
         before, colon, after = part.partition(":")
-        if colon and before.strip() not in _WITH_VALUE:
-            for_us = before.strip() == AGENT_NAME
+        names = before.split()
+        # More than one word before it: the colon is that of a date, which may have a comma, too.
+        if colon and len(names) == 1 and names[0] not in _WITH_VALUE:
+            for_us = names[0] == AGENT_NAME
             part = after  # noqa: PLW2901 -- the rest of the part is a directive like the others
         if for_us:
-            words.add(part.strip())
+            words |= _directives(part)
     return words
+
+
+def _directives(part: str) -> set[str]:
+    """Return what stands between two commas, which some sites forget; values are no directives."""
+    return set() if ":" in part else set(part.replace(";", " ").split())
 
 
 def _robots(words: set[str]) -> Robots:

@@ -10,7 +10,7 @@ from turbohtml import Document as Tree
 from turbohtml import Element, HTMLParseError, parse
 
 from gossamer.parse.flood import cut_flood
-from gossamer.parse.places import text_of, words_of
+from gossamer.parse.places import base_in, text_of, words_of
 from gossamer.url.canonical import Joiner, host_of, registrable_domain
 
 COMMON_PATHS: Final = (
@@ -66,7 +66,7 @@ def feed_links(body: bytes, charset: str, url: str) -> tuple[list[str], int]:
     if tree is None:
         return [], 0
     joiner = Joiner(cache_bytes=1 << 20)
-    base = next(filter(None, (text_of(each, "href") for each in tree.select("base"))), "")
+    base = base_in(tree)
     base = (joiner.join(url, base) if base else None) or url
     own = registrable_domain(host_of(joiner.join(url, "") or "http://invalid/"))
     found: dict[str, None] = {}

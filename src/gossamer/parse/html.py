@@ -30,11 +30,12 @@ from gossamer.parse.directives import (
 )
 from gossamer.parse.flood import cut_flood
 from gossamer.parse.pieces import Told, told_by
-from gossamer.parse.places import read_places, refused_in, text_of
+from gossamer.parse.places import base_in, read_places, refused_in, text_of
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
-from gossamer.parse.sniff import HTML
+from gossamer.parse.sniff import HTML, XHTML
+from gossamer.parse.xhtml import with_end_tags
 
 MAX_TITLE: Final = 512
 MAX_DESCRIPTION: Final = 1_024
@@ -59,6 +60,8 @@ def understand_html(
     if len(body) > settings.max_bytes:
         notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")
         body = body[: settings.max_bytes]
+    if content_type == XHTML:
+        body = with_end_tags(body)
     try:
         skimmed = skim(
             body,
@@ -68,13 +71,18 @@ def understand_html(
         )
         if skimmed is None:
             tree = _tree(body, charset, notes)
-            return _Reader(tree, url, settings, joiner, notes).page(content_type, refresh_header)
+            reader = _Reader(tree, tree.encoding or "", url, settings, joiner, notes)
+            return reader.page(content_type, refresh_header)
         told = None if refresh_header else told_by(skimmed.pieces)
         if told is None:
             rest = _RestReader(skimmed, url, settings, joiner, notes)
             return rest.page(content_type, refresh_header)
         references = References(
-            url, joiner, settings.max_links, obey_nofollow=settings.obey_robots_meta
+            url,
+            joiner,
+            settings.max_links,
+            charset=skimmed.charset,
+            obey_nofollow=settings.obey_robots_meta,
         )
         return _page_told(content_type, skimmed, told, references, settings, notes)
     except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
@@ -104,9 +112,16 @@ class _Reader:
     """Reads one tree, once, in the order in which it can be read cheaply."""
 
     def __init__(
-        self, tree: Tree, url: str, settings: ParseSettings, joiner: Joiner, notes: list[str]
+        self,
+        tree: Tree,
+        charset: str,
+        url: str,
+        settings: ParseSettings,
+        joiner: Joiner,
+        notes: list[str],
     ) -> None:
         self._tree = tree
+        self._charset = charset
         self._url = url
         self._settings = settings
         self._notes = notes
@@ -114,6 +129,7 @@ class _Reader:
             self._base_url(joiner),
             joiner,
             settings.max_links,
+            charset=charset,
             obey_nofollow=settings.obey_robots_meta,
         )
         self._refresh: str | None = None
@@ -135,7 +151,7 @@ class _Reader:
             self._settings,
             self._notes,
             content_type=content_type,
-            charset=self._charset(),
+            charset=self._charset,
             title=title,
             description=self._description,
             robots=robots,
@@ -143,16 +159,10 @@ class _Reader:
             simhash=self._fingerprint(unseen) if self._settings.near_duplicates else None,
         )
 
-    def _charset(self) -> str:
-        return self._tree.encoding or ""
-
     def _base_url(self, joiner: Joiner) -> str:
-        """Return the first usable base element's URL, else the page's own."""
-        for element in self._tree.select("base"):
-            href = text_of(element, "href")
-            if href:
-                return joiner.join(self._url, href) or self._url
-        return self._url
+        """Return the URL of the first base element that has one, else the page's own."""
+        base = base_in(self._tree)
+        return (joiner.join(self._url, base) if base else None) or self._url
 
     def _title(self) -> str:
         for element in self._tree.select("title"):
@@ -250,13 +260,10 @@ class _RestReader(_Reader):
         notes: list[str],
     ) -> None:
         tree = parse(b"".join(skimmed.pieces), positions=False, encoding="utf-8")
-        super().__init__(tree, url, settings, joiner, notes)
+        super().__init__(tree, skimmed.charset, url, settings, joiner, notes)
         self._skimmed = skimmed
         if skimmed.description is not None:
             self._description = _trimmed(skimmed.description, MAX_DESCRIPTION)
-
-    def _charset(self) -> str:
-        return self._skimmed.charset
 
     def _title(self) -> str:
         return _trimmed(self._skimmed.title, MAX_TITLE)

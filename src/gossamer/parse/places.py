@@ -5,10 +5,11 @@ Requirements 3b lists the places. Kinds of assets: img, css, js, video, audio, f
 
 from typing import Final
 
+from turbohtml import Document as Tree
 from turbohtml import Element, Namespace
 from turbohtml import Link as Place
 
-from gossamer.parse.css import kind_in_style
+from gossamer.parse.css import kind_in_style, references_in
 from gossamer.parse.references import References
 
 # (element, attribute) -> kind, for references to pages.
@@ -113,6 +114,7 @@ _MEDIA: Final = {"image": "img", "video": "video", "audio": "audio"}
 def read_places(references: References, places: list[Place], limit: int) -> int:
     """Add what the places of a page refer to, but for plain links; return how many are over it."""
     left = limit
+    styled: Element | None = None
     for number, (element, attribute, reference) in enumerate(places):
         tag = element.tag
         if attribute is None:
@@ -124,7 +126,12 @@ def read_places(references: References, places: list[Place], limit: int) -> int:
         if not left:
             return len(places) - number
         left -= 1
-        add_place(references, element, attribute, reference)
+        if attribute != "style":
+            add_place(references, element, attribute, reference)
+        elif element is not styled:
+            # It comes once for each of its references.
+            _add_style(references, element)
+            styled = element
         if tag in ("img", "object", "input"):
             references.add_link(text_of(element, "usemap"), "usemap")
     return 0
@@ -145,8 +152,6 @@ def add_place(references: References, element: Element, attribute: str, referenc
     place = (tag, attribute)
     if place in ASSET_PLACES and place not in LINK_PLACES:
         references.add_asset(reference, ASSET_PLACES[place])
-    elif attribute == "style":
-        references.add_asset(reference, kind_in_style(reference))
     elif tag == "link" and attribute == "href":
         _add_link_element(references, element, reference)
     elif attribute == "formaction":
@@ -157,6 +162,12 @@ def add_place(references: References, element: Element, attribute: str, referenc
         _add_embedded(references, element, reference)
     else:
         _add_by_table(references, element, attribute, reference)
+
+
+def _add_style(references: References, element: Element) -> None:
+    """Add what a style attribute refers to; its end closes a url() that is still open."""
+    for reference, kind in references_in(text_of(element, "style") + ")"):
+        references.add_asset(reference, kind)
 
 
 def _add_link_element(references: References, element: Element, reference: str) -> None:
@@ -193,6 +204,15 @@ def _add_link_element(references: References, element: Element, reference: str) 
 def words_of(element: Element, attribute: str) -> list[str]:
     """Return the words of an attribute in lower case; a list of thousands is nobody's intention."""
     return text_of(element, attribute)[:1_024].lower().split()
+
+
+def base_in(tree: Tree) -> str:
+    """Return what references are relative to, "" for the page: the first base with href counts."""
+    for element in tree.select("base"):
+        href = element.attr("href")
+        if href is not None:
+            return href
+    return ""
 
 
 def text_of(element: Element, attribute: str) -> str:

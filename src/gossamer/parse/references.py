@@ -5,6 +5,7 @@ from itertools import islice, repeat
 from typing import Final, Protocol
 
 from gossamer.messages import Link
+from gossamer.parse.charset import encoder_of, with_coded_query
 
 # No canonical URL may be longer (`[url] max_bytes`), so a longer reference is not even joined.
 MAX_REFERENCE: Final = 65_535
@@ -32,6 +33,7 @@ class References:
     __slots__ = (
         "_assets",
         "_base",
+        "_encoder",
         "_joiner",
         "_joins_left",
         "_languages",
@@ -44,9 +46,16 @@ class References:
     )
 
     def __init__(
-        self, base: str, joiner: Joiner, limit: int, *, obey_nofollow: bool = True
+        self,
+        base: str,
+        joiner: Joiner,
+        limit: int,
+        *,
+        charset: str = "utf-8",
+        obey_nofollow: bool = True,
     ) -> None:
         self._base = base
+        self._encoder = encoder_of(charset)
         self._obeys = obey_nofollow
         self._joiner = joiner
         self._limit = self._joins_left = limit
@@ -142,6 +151,8 @@ class References:
         hrefs: list[str] = []
         links = [self._take(table, hrefs) for table in self._links.values()]
         assets = [self._take(table, hrefs) for table in self._assets.values()]
+        if self._encoder and not all(map(str.isascii, hrefs)):
+            hrefs = [with_coded_query(href, self._encoder) for href in hrefs]
         urls = iter(self._joiner.join_all(self._base, hrefs))
         return self._made(self._links, links, urls), self._made(self._assets, assets, urls)
 
@@ -183,6 +194,8 @@ class References:
             self.dropped += 1
             return None
         self._joins_left -= 1
+        if self._encoder:
+            href = with_coded_query(href, self._encoder)
         self._resolved[key] = url = self._joiner.join(base, href)
         return url
 

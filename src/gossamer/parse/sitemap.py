@@ -23,6 +23,7 @@ from gossamer.parse.xml_reader import (
 
 ENTRY: Final = "sitemap_entry"
 INDEX: Final = "sitemap"
+_ALTERNATE: Final = "alternate"
 _PACKED_PIECE: Final = 4_096
 _BARE_AMPERSAND: Final = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)"
@@ -119,6 +120,8 @@ def _from_xml(
             scan, fault = repaired, second_fault
     if fault:
         notes.append(fault)
+    if scan.has_left_out:
+        notes.append(f"alternates beyond {settings.max_sitemap_urls} were dropped")
     return _page(scan.entries, url, joiner, notes)
 
 
@@ -154,7 +157,11 @@ class _Scan:
         self.entries: dict[tuple[str, str], None] = {}
         self.is_final = False
         """Whether a second try on a repaired copy would end the same way."""
+        self.has_left_out = False
+        """Whether there are more alternates than were kept."""
         self._limit = limit
+        # A file for many languages names each of its entries once more as an alternate.
+        self._left = {ENTRY: limit, INDEX: limit, _ALTERNATE: limit}
         self._path: list[str] = []
         self._kind = ""
         self._text: list[str] = []
@@ -201,12 +208,16 @@ class _Scan:
         relation = attributes.get("rel", "alternate").strip().lower()
         if relation == "alternate":
             self._add(
-                attributes.get("href", "").strip(), ENTRY if parent == "entry" else "alternate"
+                attributes.get("href", "").strip(), ENTRY if parent == "entry" else _ALTERNATE
             )
 
     def _add(self, reference: str, kind: str) -> None:
         if not reference or len(reference) > MAX_REFERENCE or (reference, kind) in self.entries:
             return
-        if len(self.entries) >= self._limit:
+        if self._left[kind]:
+            self._left[kind] -= 1
+            self.entries[reference, kind] = None
+        elif kind == _ALTERNATE:
+            self.has_left_out = True
+        else:
             raise EnoughError(f"entries beyond {self._limit} were dropped")
-        self.entries[reference, kind] = None

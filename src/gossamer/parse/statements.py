@@ -16,10 +16,11 @@ from xxhash import xxh3_64_digest
 
 from gossamer.messages import Page
 from gossamer.parse.flood import cut_flood
-from gossamer.parse.places import text_of
+from gossamer.parse.places import base_in, text_of
 from gossamer.parse.references import Joiner
 from gossamer.parse.skim import Speech, listen
 from gossamer.parse.sniff import HTML, XHTML
+from gossamer.parse.xhtml import with_end_tags
 
 _MAX_BYTES: Final = 1 << 18
 _DIGITS: Final = b"0123456789"
@@ -88,6 +89,8 @@ def statements(
         return {href for href, target in targets if target is not None and is_left_out(target)}
 
     body = body[:_MAX_BYTES]
+    if page.content_type == XHTML:
+        body = with_end_tags(body)
     heard = listen(body, page.charset)
     if heard is not None:
         text, shown = _without_links(heard, url, left_out), heard.shown
@@ -127,5 +130,5 @@ def _text_without_links(tree: Tree, base: str, left_out: _LeftOut) -> bytes:
 
 
 def _base_of(tree: Tree, url: str, joiner: Joiner) -> str:
-    base = next((href for each in tree.select("base") if (href := text_of(each, "href"))), "")
+    base = base_in(tree)
     return (joiner.join(url, base) if base else None) or url

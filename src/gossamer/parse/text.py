@@ -5,11 +5,14 @@ from turbohtml import HTMLParseError, parse
 from gossamer.messages import Page
 from gossamer.parse.charset import codec_of
 from gossamer.parse.sniff import HTML, XHTML
+from gossamer.parse.xhtml import with_end_tags
 
 
 def visible_text(body: bytes, page: Page) -> str:
     """Return what a reader sees of a page, and all of other documents made of text."""
     if page.content_type in (HTML, XHTML):
+        if page.content_type == XHTML:
+            body = with_end_tags(body)
         try:
             return parse(body, positions=False, encoding=page.charset or None).to_text().strip()
         except (HTMLParseError, LookupError, ValueError):

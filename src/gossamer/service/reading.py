@@ -6,9 +6,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
+from gossamer.clock import header_moment
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Kind
-from gossamer.objects.modified import header_moment
 from gossamer.objects.proxying import is_spoiled
 from gossamer.parse.charset import recoded
 from gossamer.reports import PageReport

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from gossamer.clock import header_moment
 from gossamer.outcomes import Outcome
 from gossamer.spider.decode import Decoded
 from gossamer.spider.head import Head, coding_fault
@@ -144,13 +145,8 @@ def retry_after_seconds(value: str | None, now: float) -> float | None:
     text = value.strip()
     if text.isascii() and text.isdigit():
         return float(min(max(int(text[:18]), 1), 3600))
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few servers send a date
-
-    try:
-        moment = parsedate_to_datetime(text).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
-    return float(min(max(moment - now, 1.0), 3600.0))
+    moment = header_moment(text)
+    return None if moment is None else float(min(max(moment - now, 1.0), 3600.0))
 
 
 def _judge_response(facts: Facts) -> Verdict:

@@ -8,6 +8,7 @@ no other URL ever gets to see it.
 from collections.abc import Sequence
 from typing import Final
 
+from gossamer.clock import header_moment
 from gossamer.messages import Kind, Visit
 from gossamer.outcomes import RULES, Outcome
 
@@ -69,9 +70,5 @@ def _is_over(attributes: str, now: float) -> bool:
     age = found.get("max-age", "")
     if age.removeprefix("-").isdecimal():
         return age.startswith("-") or not age.strip("0")
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few are given a date
-
-    try:
-        return parsedate_to_datetime(found.get("expires", "")).timestamp() <= now
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return False
+    moment = header_moment(found.get("expires"))
+    return moment is not None and moment <= now

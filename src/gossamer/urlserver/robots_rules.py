@@ -16,6 +16,13 @@ _MAX_SITEMAP_CHARACTERS: Final = 8_192
 _NOT_UTF8: Final = re.compile("[\udc80-\udcff]")
 _ESCAPE: Final = re.compile("%[0-9a-fA-F]{2}")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# What may be written as an escape or not, and mean the same. In a rule `*` and a last `$` are
+# special, so that only an escape stands for the character itself (RFC 9309, 2.2.3).
+_RAW: Final = r""" "'<>\[\\\]^`{|}"""
+_IN_RULE: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|[{_RAW}]|\$(?!\Z)")
+_IN_PATH: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|[{_RAW}*$]")
+# Most paths have none of them, and this says so sooner.
+_MAY_DIFFER: Final = re.compile(rf"[%{_RAW}*$]")
 _ANY_HOST: Final = "http://h"
 
 
@@ -29,7 +36,7 @@ class RuleSet:
         self.crawl_delay = 0.0
         self.sitemaps: tuple[str, ...] = ()
         self._matcher = RobotsMatcher()
-        # For each agent the rules as they are written, and as they are decoded: a path must be
+        # For each agent the rules as they are written, and with escapes in one form: a path must be
         # allowed in both. The two are often the same, which is then asked once.
         self._readings: list[tuple[_Index, _Index]] = []
         self._size = 0
@@ -44,8 +51,8 @@ class RuleSet:
         self.crawl_delay = max(self.crawl_delay, *delays, 0.0)
         self.sitemaps = tuple(groups.sitemaps)
         written = _Index(rules)
-        decoded = [(allow, _decode_unreserved(pattern)) for allow, pattern in rules]
-        self._readings.append((written, written if decoded == rules else _Index(decoded)))
+        alike = [(allow, _IN_RULE.sub(_in_one_way, pattern)) for allow, pattern in rules]
+        self._readings.append((written, written if alike == rules else _Index(alike)))
         self._size += sum(len(pattern) for _, pattern in rules)
 
     def __len__(self) -> int:
@@ -63,18 +70,18 @@ class RuleSet:
         RFC 9309 (2.2.2) compares `%7E` and `~` as equal, Google's matcher does not; a path is
         fetched only when it is allowed in both readings.
         """
-        if "%" not in path:
+        if _MAY_DIFFER.search(path) is None:
             return all(self._allows(*reading, path, path) for reading in self._readings)
         written = _ESCAPE.sub(lambda escape: escape[0].upper(), path)
-        decoded = _decode_unreserved(written)
-        return all(self._allows(*reading, written, decoded) for reading in self._readings)
+        alike = _IN_PATH.sub(_in_one_way, path)
+        return all(self._allows(*reading, written, alike) for reading in self._readings)
 
-    def _allows(self, written: "_Index", decoded: "_Index", path: str, plain: str) -> bool:
+    def _allows(self, written: "_Index", other: "_Index", path: str, alike: str) -> bool:
         if not self._verdict(written, path):
             return False
-        if decoded is written and plain == path:
+        if other is written and alike == path:
             return True
-        return self._verdict(decoded, plain)
+        return self._verdict(other, alike)
 
     def _verdict(self, index: "_Index", path: str) -> bool:
         """Let Google's matcher decide among the rules that could match."""
@@ -216,13 +223,10 @@ def _as_utf8(body: bytes) -> bytes:
     return body
 
 
-def _decode_unreserved(text: str) -> str:
-    """Write escapes of unreserved characters as the characters (RFC 3986, 6.2.2.2)."""
-    if "%" not in text:
-        return text
-    return _ESCAPE.sub(_decoded, text)
-
-
-def _decoded(escape: re.Match[str]) -> str:
-    character = chr(int(escape[0][1:], 16))
-    return character if character in _UNRESERVED else escape[0].upper()
+def _in_one_way(found: re.Match[str]) -> str:
+    """Write unreserved characters as they are (RFC 3986, 6.2.2.2), all others as escapes."""
+    text = found[0]
+    if len(text) == 1:
+        return f"%{ord(text):02X}"
+    character = chr(int(text[1:], 16))
+    return character if character in _UNRESERVED else text.upper()

@@ -37,6 +37,11 @@ class SlotTable:
         return self._count - len(self._slots) + len(self._free)
 
     @property
+    def taken_count(self) -> int:
+        """How many hosts have a queue."""
+        return len(self._slots) - len(self._free)
+
+    @property
     def some_wait(self) -> bool:
         """Whether a leftover could fill an empty queue."""
         return bool(self._waiting)

@@ -11,7 +11,7 @@ Call order in one turn of a loop: `offer`, `orders`, then `needs`, `verdicts` an
 all three may grow while orders are made, and `wants`.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
@@ -65,6 +65,8 @@ __all__ = [
 
 # A host in trouble that is held longer than this gives its queue to others.
 _HOLD_SECONDS: Final = 60.0
+# What a host may have out unless somebody asks for more; serving these one by one takes longer.
+_LEAST_SHARE: Final = 2
 _OK: Final = int(Outcome.OK)
 
 
@@ -156,9 +158,10 @@ class UrlServer:
                 self._consider(host, now)
         visits: list[Visit] = []
         ready = self._ready
-        errands = self._errands.to_fetch
-        errands_before = len(errands)
-        while (room := limit - len(visits) - len(errands) + errands_before) > 0:
+        share = self._share(limit)
+        over_share: list[tuple[Host, Address]] = []
+        room = limit
+        while room > 0:
             address = ready.pop_address(now)
             if address is None:
                 break
@@ -166,10 +169,38 @@ class UrlServer:
                 sender = ready.pop_host(address, now)
                 if sender is None:
                     break
-                room -= self._dispatch.serve(sender, address, now, room, visits)
+                rest = share - sender.open
+                if rest <= 0:
+                    over_share.append((sender, address))
+                    continue
+                room -= self._dispatch.serve(sender, address, now, min(room, rest), visits)
                 self._consider(sender, now)
             ready.renew(address)
+        if over_share:
+            self._serve_more(over_share, now, room, visits)
         return visits
+
+    def _share(self, limit: int) -> int:
+        """Return how many of all places each host may have before any has more.
+
+        Else one slow host that may have many requests out would in time hold every place.
+        """
+        places = len(self._live) + limit
+        return max(places // max(self._table.taken_count, 1), _LEAST_SHARE)
+
+    def _serve_more(
+        self, senders: list[tuple[Host, Address]], now: float, room: int, visits: list[Visit]
+    ) -> None:
+        """Let hosts that have their share out take turns with the places that nobody else wants."""
+        turns = deque(senders if room > 0 else ())
+        while turns and room > 0:
+            sender, address = turns.popleft()
+            if self._dispatch.serve(sender, address, now, 1, visits):
+                room -= 1
+                turns.append((sender, address))
+        for sender, address in senders:
+            self._consider(sender, now)
+            self._ready.renew(address)
 
     def due_of(self, trans_id: int) -> Due:
         """Return what an order that is out is about."""
