@@ -222,6 +222,19 @@ def test_what_is_secret_goes_to_the_named_host_only():
     assert site.asked[0].headers["authorization"] == "Basic bWU6c2VjcmV0"
 
 
+def test_what_is_secret_does_not_go_to_another_port_of_the_host():
+    """Another server may listen there, of somebody else."""
+    flags = ("--header", "X-Key: 1", "--cookie", "a=b", "--auth", "me:secret")
+    with Site({"/x.png": "x"}) as other:
+        home = f"<img src='/x.png'><img src='{other.url('/x.png')}'>"
+        with Site({"/": home, "/x.png": "x"}) as site:
+            site_map(site.url(), *flags, "--check-assets")
+    secret = {"x-key", "cookie", "authorization"}
+    assert {each.path for each in other.asked} == {"/robots.txt", "/x.png"}
+    assert not any(secret & set(each.headers) for each in other.asked)
+    assert all(secret <= set(each.headers) for each in site.asked)
+
+
 def test_what_is_secret_is_not_kept_and_resume_says_so(tmp_path):
     """Neither in the settings file nor in the archive nor anywhere else in the workspace."""
 
