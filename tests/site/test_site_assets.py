@@ -1,8 +1,11 @@
 """`gossamer site --check-assets`: how assets are asked for, and how the answers are told."""
 
 import json
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
 from site_rig import Asked, Reply, Site, page, run_site
 
 PICTURE = Reply(b"PNG" * 100, headers={"Content-Type": "image/png"})
@@ -36,6 +39,31 @@ def test_assets_are_checked_by_head_then_get():
     told = result.stdout.partition("Audit: ")[2]
     assert "error: Broken assets (1) [broken-asset]" in told
     assert f"{site.url('/missing.png')}  (HTTP 404 Not Found)" in told
+
+
+@pytest.mark.parametrize("answer", [b"", b"what is HEAD?\r\n", b"HTTP/1.1 304 No\r\n\r\n"])
+def test_a_server_that_does_not_know_head_is_asked_by_get(answer: bytes):
+    """Some close the connection without a word, or say something that is no answer."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b"<img src=/there.png>" if self.path == "/" else b"x"
+            self.send_response(404 if self.path.endswith((".txt", ".xml")) else 200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_HEAD(self) -> None:
+            self.wfile.write(answer)
+
+        def log_message(self, *words: object) -> None:
+            """Stay quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        result = run_site(f"http://127.0.0.1:{server.server_port}/", "--check-assets")
+        server.shutdown()
+    assert "Audit: 0 errors" in result.stdout
 
 
 def test_a_check_that_was_broken_off_does_not_pass_for_one_that_found_nothing(tmp_path):

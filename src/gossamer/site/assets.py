@@ -31,6 +31,11 @@ _GET_BYTES: Final = 65_536
 _OTHERS_PER_SECOND: Final = 4.0
 _OTHERS_AT_ONCE: Final = 2
 _OTHERS_IN_ALL: Final = 32
+_BAD_ANSWERS: Final = (
+    *("net.reset", "net.closed_early", "net.timeout_headers", "net.timeout_total", "net.slow"),
+    *("proto.", "body."),
+)
+"""How the outcomes begin of requests that reached a server and got no answer worth the name."""
 _decode: Final = msgspec.json.Decoder(Weight).decode
 
 
@@ -88,7 +93,7 @@ def _check_all(
 def _is_refused(site_map: SiteMap, url: str) -> bool:
     """Whether a HEAD did not tell: many servers answer it with an error, or know only GET."""
     check = site_map.checked.get(url)
-    return check is not None and check.status >= 400
+    return check is not None and (check.status >= 400 or check.outcome.startswith(_BAD_ANSWERS))
 
 
 def _plain(settings: Settings) -> Settings:
