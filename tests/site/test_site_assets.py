@@ -41,9 +41,10 @@ def test_assets_are_checked_by_head_then_get():
     assert f"{site.url('/missing.png')}  (HTTP 404 Not Found)" in told
 
 
-@pytest.mark.parametrize("answer", [b"", b"what is HEAD?\r\n", b"HTTP/1.1 304 No\r\n\r\n"])
-def test_a_server_that_does_not_know_head_is_asked_by_get(answer: bytes):
-    """Some close the connection without a word, or say something that is no answer."""
+@pytest.mark.parametrize("answer", [b"", b"what is HEAD?\r\n", b"HTTP/1.1 304 No\r\n\r\n", None])
+def test_a_server_that_does_not_know_head_is_asked_by_get(answer: bytes | None):
+    """Some close the connection without a word, say what is no answer, or nothing for ever."""
+    over = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -54,14 +55,18 @@ def test_a_server_that_does_not_know_head_is_asked_by_get(answer: bytes):
             self.wfile.write(body)
 
         def do_HEAD(self) -> None:
-            self.wfile.write(answer)
+            if answer is None:
+                over.wait()
+            self.wfile.write(answer or b"")
 
         def log_message(self, *words: object) -> None:
             """Stay quiet."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        result = run_site(f"http://127.0.0.1:{server.server_port}/", "--check-assets")
+        url = f"http://127.0.0.1:{server.server_port}/"
+        result = run_site(url, "--check-assets", "--set", "spider.timeout_first_byte_ms=500")
+        over.set()
         server.shutdown()
     assert "Audit: 0 errors" in result.stdout
 

@@ -32,7 +32,7 @@ _OTHERS_PER_SECOND: Final = 4.0
 _OTHERS_AT_ONCE: Final = 2
 _OTHERS_IN_ALL: Final = 32
 _BAD_ANSWERS: Final = (
-    *("net.reset", "net.closed_early", "net.timeout_headers", "net.timeout_total", "net.slow"),
+    *("net.reset", "net.closed_early", "net.timeout.headers", "net.timeout.total", "net.slow"),
     *("proto.", "body."),
 )
 """How the outcomes begin of requests that reached a server and got no answer worth the name."""
