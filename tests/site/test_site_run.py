@@ -3,10 +3,12 @@
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
+from datetime import UTC, datetime
 
 import pytest
 from site_rig import GOSSAMER, Asked, Reply, Site, page, paths, run_site, site_map
@@ -313,6 +315,21 @@ def test_formats_go_to_files_and_folders(tmp_path):
     assert "Pages" in one.stdout
     assert run_site("http://x.invalid/", "-o", "/nowhere/x.json").returncode == 2
     assert run_site("http://x.invalid/", "--format", "json", "--format", "csv").returncode == 2
+
+
+def test_a_report_says_when_it_was_made(tmp_path):
+    before = datetime.now(UTC).isoformat(timespec="minutes")
+    with Site({"/": page()}) as site:
+        run_site(site.url(), "-o", str(tmp_path / "report.html"))
+    after = datetime.now(UTC).isoformat(timespec="minutes")
+    (made_at,) = re.findall('"made_at":"([^"]*)"', (tmp_path / "report.html").read_text())
+    assert before <= made_at <= after
+
+
+def test_the_summary_stands_apart_from_the_findings(tmp_path):
+    with Site({"/": page("/gone")}) as site:
+        result = run_site(site.url(), "--audit", "-o", str(tmp_path / "site.json"))
+    assert "\n\n  Pages " in result.stdout
 
 
 def test_what_cannot_be_written_is_told_before_anything_is_fetched(tmp_path):

@@ -173,9 +173,11 @@ class Show(NamedTuple):
         findings: "list[Finding] | None",
         comparison: "Comparison | None",
     ) -> None:
+        from datetime import UTC, datetime
+
         from gossamer.site.writing import Extras, write_to_path, write_to_stream
 
-        extras = Extras(findings, comparison)
+        extras = Extras(findings, comparison, datetime.now(UTC))
         trouble: list[Exception] = []
         for name, path in self.goals:
             try:
@@ -212,6 +214,8 @@ class Show(NamedTuple):
             print(file=file)
             write_text(findings if self.tells else _of_assets(findings), file, _look(file))
         if self.goals and not self.quiet and all(goal.path is not None for goal in self.goals):
+            if self.tells or self.checks or comparison is not None:
+                print(file=file)
             _print_summary(site_map, self.goals, file)
 
 
