@@ -337,6 +337,9 @@ def test_what_cannot_be_written_is_told_before_anything_is_fetched(tmp_path):
     with Site(chain) as site:
         for words in (
             ("-o", "/proc/x.json"),
+            ("-o", f"{tmp_path}/{'long' * 70}.json"),
+            ("-o", f"{tmp_path}/{'long' * 70}/site.json"),
+            ("--format", "json", "--format", "csv", "-o", f"{tmp_path}/{'long' * 70}"),
             ("--format", "json", "--format", "csv", "-o", file, "-o", file),
             ("--format", "json", "--format", "csv", "-o", "-"),
             ("--format", "json", "--format", "csv", "-o", "-", "-o", "-"),
@@ -352,12 +355,14 @@ def test_a_folder_is_made_and_standard_output_has_a_name(tmp_path):
     with Site({"/": page()}) as site:
         folder = run_site(site.url(), "--format", "json", "-o", f"{tmp_path}/new/")
         named = run_site(site.url(), "--format", "json", "-o", "-")
+        device = run_site(site.url(), "--format", "json", "-o", "/dev/stdout")
         both = run_site(
             site.url(), "--format", "json", "-o", "-", "--format", "csv", "-o", "/dev/null"
         )
     assert folder.returncode == 0
     assert [each.name for each in (tmp_path / "new").iterdir()] == ["site.json"]
     assert json.loads(named.stdout)["summary"]["pages"] == 1
+    assert json.loads(device.stdout)["summary"]["pages"] == 1
     assert json.loads(both.stdout)["summary"]["pages"] == 1
 
 

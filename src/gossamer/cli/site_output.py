@@ -30,8 +30,8 @@ _BY_SUFFIX = {
     ".md": "markdown",
 }
 
-_STANDARD = "-"
-"""As a name: standard output."""
+_STANDARD = ("-", "/dev/stdout")
+"""As names: standard output."""
 
 
 class Goal(NamedTuple):
@@ -57,7 +57,7 @@ def destinations(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
 
 
 def _goals(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
-    if not outputs or list(outputs) == [_STANDARD]:
+    if not outputs or (len(outputs) == 1 and outputs[0] in _STANDARD):
         if len(formats) > 1:
             raise InputError("several formats cannot share standard output; add -o DIR")
         return [Goal(formats[0], None)] if formats else []
@@ -77,7 +77,7 @@ def _goals(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
 
 
 def _place(output: str) -> Path | None:
-    if output == _STANDARD:
+    if output in _STANDARD:
         return None
     if output.endswith("/"):
         _make_folder(Path(output))
@@ -89,7 +89,7 @@ def _writable(name: str, path: Path) -> Path:
     from gossamer.site.writing import require_writable, target_of
 
     file = target_of(name, path)
-    if not file.parent.is_dir():
+    if not os.path.isdir(file.parent):  # noqa: PTH112 - fails for no name
         raise InputError(f"cannot write {file}: there is no folder {file.parent}")
     require_writable(file)
     return file

@@ -4,6 +4,7 @@ A file appears under its name when it is whole: an interrupted run leaves the ea
 """
 
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -107,12 +108,13 @@ def write_to_path(
 
 def target_of(name: str, path: Path) -> Path:
     """Return the file that a format goes to: this one, or one in this folder."""
-    return path / _format(name).file_name if path.is_dir() else path
+    # Not with Path.is_dir, which fails for a name that is too long for the disk.
+    return path / _format(name).file_name if os.path.isdir(path) else path  # noqa: PTH112
 
 
 def require_writable(path: Path) -> None:
     """Complain if a file could not be written here; a device or a pipe is left alone."""
-    if path.exists() and not path.is_file():
+    if _is_special(path):
         return
     temporary = _temporary(path)
     _opened(temporary, "xb", path).close()
@@ -128,26 +130,37 @@ def _format(name: str) -> Format:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its name only when the block is left without an error."""
-    if path.exists() and not path.is_file():
-        # A device or a pipe, such as /dev/stdout, must stay what it is.
+    """Open a file that takes its name only when the block is left without an error.
+
+    What it takes the place of stays as open or closed to others as it was; a link stays a link.
+    """
+    if _is_special(path):
         with _opened(path, "wb", path) as file:
             yield file
         return
     temporary = _temporary(path)
     with _opened(temporary, "xb", path) as file:
         try:
+            if path.exists():
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-            temporary.replace(path)
+            temporary.replace(os.path.realpath(path))
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
 
 
+def _is_special(path: Path) -> bool:
+    """Whether it is a device or a pipe, such as /dev/stdout, that must stay what it is."""
+    return os.path.exists(path) and not path.is_file()  # noqa: PTH110 - as in target_of
+
+
 def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Return a name beside the file itself, wherever a link to it is."""
+    real = Path(os.path.realpath(path))
+    return real.with_name(f".{real.name}.{os.getpid()}.part")
 
 
 def _opened(path: Path, mode: Literal["wb", "xb"], named: Path) -> BinaryIO:
