@@ -1,8 +1,8 @@
 """The map as sitemaps.org wants it, for search engines.
 
 It lists what a visitor may find: pages answered with 200, each under one URL, none that asks not to
-be indexed, or to be indexed under another URL. A sitemap holds at most 50,000 URLs and 50 MB; beyond that it is several files and an
-index that names them.
+be indexed, or to be indexed under another URL. A sitemap holds at most 50,000 URLs and 50 MB;
+beyond that it is several files and an index that names them.
 """
 
 from collections.abc import Iterable, Iterator
