@@ -101,6 +101,7 @@ class Survey:
             seconds=0.0,
             complete=not (stopped_by or found.unfetched or found.missing),
             stopped_by=stopped_by,
+            filtered=bool(self._settings.crawl.include or self._settings.crawl.exclude),
             robots_blocked=found.blocked,
             notes=[
                 *_trap_notes(catalog, found),

@@ -16,7 +16,7 @@ from gossamer.site.model import Page
 def orphans(view: View) -> Iterator[Case]:
     """Pages that the sitemap names and no link leads to, from the start page on."""
     # Before everything is fetched nobody knows what links to what.
-    if not view.map.complete:
+    if not view.map.complete or view.map.filtered:
         return
     for page in view.documents:
         if page.facts.in_sitemap and page.url != view.map.start_url and not _is_linked(view, page):
