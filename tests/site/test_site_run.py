@@ -138,6 +138,23 @@ def test_errors_have_a_section_of_their_own_and_transient_ones_a_second_try():
     assert "Errors" in tree
 
 
+def test_what_failed_and_must_wait_is_among_the_errors():
+    """Nobody waits for as long as that server wants; what it said is known all the same."""
+    later = Reply(b"", 503, {"Retry-After": "3600"})
+    with Site({"/": page("/later", title="Start"), "/later": later}) as site:
+        result = run_site(site.url())
+        found = site_map(site.url(), code=5)
+    assert result.returncode == 5
+    assert "503  /later  HTTP 503 Service Unavailable" in result.stdout
+    assert not found["summary"]["complete"]
+    assert [each["linked_from"] for each in found["errors"]] == [[site.url()]]
+    assert result.stderr.count("(") == result.stderr.count(")")
+    with Site({"/": later}) as site:
+        result = run_site(site.url())
+    assert result.returncode == 5
+    assert "HTTP 503 Service Unavailable; the server is in trouble: try again" in result.stderr
+
+
 @pytest.mark.req("S2.36")
 def test_what_failed_waits_in_a_queue_of_its_own_until_all_others_are_done():
     """The second try comes last; what only it leads to comes after that (B13)."""
