@@ -138,6 +138,22 @@ def test_errors_have_a_section_of_their_own_and_transient_ones_a_second_try():
     assert "Errors" in tree
 
 
+@pytest.mark.parametrize("robots", [None, Reply(b"User-agent: *\nCrawl-delay: 1\n")])
+def test_a_slow_pace_is_kept_and_does_not_end_the_crawl(robots):
+    """That a site or the user wants long gaps is no trouble to lose patience over."""
+    moments: list[float] = []
+
+    def answer(asked: Asked) -> str:
+        moments.append(time.monotonic())
+        return page("/a") if asked.path == "/" else page(title="a")
+
+    flags = ("--delay", "1") if robots is None else ()
+    with Site({"/": answer, "/a": answer, "/robots.txt": robots or Reply(b"", 404)}) as site:
+        found = site_map(site.url(), *flags, "--set", "crawl.patience_seconds=0.2")
+    assert paths(found) == ["/", "/a"]
+    assert moments[1] - moments[0] > 0.9
+
+
 def test_what_failed_and_must_wait_is_among_the_errors():
     """Nobody waits for as long as that server wants; what it said is known all the same."""
     later = Reply(b"", 503, {"Retry-After": "3600"})
@@ -146,6 +162,7 @@ def test_what_failed_and_must_wait_is_among_the_errors():
         found = site_map(site.url(), code=5)
     assert result.returncode == 5
     assert "503  /later  HTTP 503 Service Unavailable" in result.stdout
+    assert re.search("must wait for 3[56][0-9][0-9] s", result.stderr)
     assert not found["summary"]["complete"]
     assert [each["linked_from"] for each in found["errors"]] == [[site.url()]]
     assert result.stderr.count("(") == result.stderr.count(")")
