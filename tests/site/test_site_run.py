@@ -271,6 +271,13 @@ def test_what_is_secret_does_not_go_to_another_port_of_the_host():
     assert all(secret <= set(each.headers) for each in site.asked)
 
 
+def test_a_secret_that_cannot_be_sent_is_not_printed_either():
+    result = run_site("http://127.0.0.1:8999/", "--header", "X-Key: geheimnisträger")
+    assert result.returncode == 2
+    assert "X-Key" in result.stderr
+    assert "geheim" not in result.stderr
+
+
 def test_what_is_secret_is_not_kept_and_resume_says_so(tmp_path):
     """Neither in the settings file nor in the archive nor anywhere else in the workspace."""
 

@@ -154,7 +154,7 @@ def _check_header(name: str, value: str) -> None:
         )
     if not _is_sendable(name, value):
         raise ConfigError(
-            f"header {name!r}: {value!r} in [spider] headers cannot be sent; "
+            f"header {name!r} in [spider] headers cannot be sent; "
             "a name is one token, a value has printable ASCII characters only"
         )
 
