@@ -155,7 +155,8 @@ def run(arguments: Namespace) -> int:
 
     show = Show.of(arguments, destinations(arguments.format or [], arguments.output or []))
     directory = _workspace(arguments)
-    settings = _settings(arguments, fingerprints=show.audits)
+    # What is kept may be audited another day, without being fetched again.
+    settings = _settings(arguments, fingerprints=show.audits or directory is not None)
     if settings.spider.proxy:
         print(f"gossamer: {_PROXY_NOTE}", file=sys.stderr)
     if arguments.ignore_robots:
