@@ -486,3 +486,13 @@ def test_ctrl_c_prints_what_is_there_and_resume_goes_on(tmp_path):
     # In both runs together: once for the kept crawl, but for what was open, and once for the other.
     assert sum(counts.values()) < 2 * 201 + 2 + 10
     assert run_site("--resume", str(tmp_path / "none")).returncode == 2
+
+
+def test_what_was_kept_can_be_audited_another_day(tmp_path):
+    text = " ".join(f"Sentence {number} of a long text." for number in range(400))
+    answers = {"/": page("/a", "/b")} | {f"/{name}": page(title=name, text=text) for name in "ab"}
+    with Site(answers) as site:
+        run_site(site.url(), "--keep", str(tmp_path / "kept"))
+        found = site_map("--resume", str(tmp_path / "kept"), "--audit")
+    near = [each for each in found["audit"]["findings"] if each["rule"] == "near-duplicate-page"]
+    assert [each["where"] for each in near] == [{site.url("/a"): [site.url("/b")]}]
