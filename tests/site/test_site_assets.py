@@ -129,3 +129,22 @@ def test_other_hosts_are_asked_slowly_and_by_their_rules():
     # A server that is busy sees single gaps shorter than they were, but not all of them together.
     assert moments[-1] - moments[0] > 7 * 0.25 * 0.6
     assert "Audit: 0 errors" in result.stdout
+
+
+def test_a_host_that_lets_us_wait_does_not_keep_us_from_the_others():
+    """Its assets are told as not looked at; the map is whole, and nothing else is called broken."""
+
+    def shy(asked: Asked) -> Reply:
+        return Reply(b"", 405) if asked.method == "HEAD" else PICTURE
+
+    waiting = {"/x.png": PICTURE, "/robots.txt": Reply(b"", 503)}
+    with (
+        Site(waiting, place=("127.0.0.2", 0)) as busy,
+        Site({"/shy.png": shy}, place=("127.0.0.3", 0)) as other,
+    ):
+        pictures = (busy.url("/x.png", "127.0.0.2"), other.url("/shy.png", "127.0.0.3"))
+        with Site({"/": "".join(f"<img src={url}>" for url in pictures)}) as site:
+            result = run_site(site.url(), "--check-assets", "--set", "url.allow_private=true")
+    assert result.returncode == 0, result.stderr
+    assert f"1 of 2 assets were not looked at, such as {pictures[0]}" in result.stdout
+    assert "Audit: 0 errors" in result.stdout
