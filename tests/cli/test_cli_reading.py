@@ -296,6 +296,6 @@ def test_an_export_that_is_interrupted_leaves_the_old_file(tmp_path):
 
 
 def _interrupt_while_writing(target):
-    with export._replacing(target) as file:
+    with export.open_output(target) as file:
         file.write(b"half")
         raise KeyboardInterrupt

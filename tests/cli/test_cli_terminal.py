@@ -196,5 +196,9 @@ def test_a_bar_shows_what_is_over_of_all_that_is_known(counts, bar):
 
 def test_the_live_display_has_a_bar_where_the_crawl_has_an_end():
     out = io.StringIO()
-    LiveDisplay(out, monotonic=lambda: 1.0, colours=False, bar=True).show(progress(discovered=4))
+    display = LiveDisplay(out, monotonic=lambda: 1.0, colours=False, bar=True)
+    display.show(progress(discovered=4))
     assert "█ 100%" in out.getvalue()
+    # What follows tells how it ended; a bar that stays would tell of a moment before.
+    display.close()
+    assert out.getvalue().endswith("\x1b[4A\r\x1b[J\x1b[?25h")

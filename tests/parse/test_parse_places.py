@@ -112,6 +112,8 @@ def test_place_is_an_asset(page_of, markup, kind):
         "<img src=data:image/png;base64,AAAA>",
         "<link rel=dns-prefetch href=//other.example>",
         "<link rel=preconnect href=//other.example>",
+        "<link rel=pingback href=/xmlrpc.php>",
+        "<link rel=webmention href=/webmention>",
         "<form method=post><button formaction=/x>t</button></form>",
         "<button formmethod=POST formaction=/x>t</button>",
         "<!-- <a href=x> -->",

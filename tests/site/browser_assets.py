@@ -45,7 +45,7 @@ _SCRIPT = r"""
   const rels = {
     icon: 'img', 'mask-icon': 'img', 'apple-touch-icon': 'img', image_src: 'img',
     'apple-touch-icon-precomposed': 'img', manifest: 'other', edituri: 'other',
-    pingback: 'other', wlwmanifest: 'other',
+    wlwmanifest: 'other',
   };
   each('img', (e) => { add('img', at(e, 'src')); candidates('img', at(e, 'srcset')); });
   each('picture > source', (e) => candidates('img', at(e, 'srcset')));

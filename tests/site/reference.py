@@ -13,8 +13,8 @@ from pathlib import Path
 from urllib.parse import quote, urldefrag, urljoin, urlsplit
 
 _ICONS = {"icon", "mask-icon", "apple-touch-icon", "apple-touch-icon-precomposed", "image_src"}
-_NEITHER = {"dns-prefetch", "preconnect", "preload", "prefetch", "modulepreload"}
-_OTHERS = {"manifest", "pingback", "edituri", "wlwmanifest"}
+_NEITHER = {"dns-prefetch", "preconnect", "preload", "prefetch", "modulepreload", "pingback"}
+_OTHERS = {"manifest", "edituri", "wlwmanifest"}
 _IN_STYLE = re.compile(r"url\(\s*['\"]?([^'\")]+)['\"]?\s*\)")
 
 

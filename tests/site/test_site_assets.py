@@ -1,8 +1,11 @@
 """`gossamer site --check-assets`: how assets are asked for, and how the answers are told."""
 
 import json
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
 from site_rig import Asked, Reply, Site, page, run_site
 
 PICTURE = Reply(b"PNG" * 100, headers={"Content-Type": "image/png"})
@@ -36,6 +39,36 @@ def test_assets_are_checked_by_head_then_get():
     told = result.stdout.partition("Audit: ")[2]
     assert "error: Broken assets (1) [broken-asset]" in told
     assert f"{site.url('/missing.png')}  (HTTP 404 Not Found)" in told
+
+
+@pytest.mark.parametrize("answer", [b"", b"what is HEAD?\r\n", b"HTTP/1.1 304 No\r\n\r\n", None])
+def test_a_server_that_does_not_know_head_is_asked_by_get(answer: bytes | None):
+    """Some close the connection without a word, say what is no answer, or nothing for ever."""
+    over = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b"<img src=/there.png>" if self.path == "/" else b"x"
+            self.send_response(404 if self.path.endswith((".txt", ".xml")) else 200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_HEAD(self) -> None:
+            if answer is None:
+                over.wait()
+            self.wfile.write(answer or b"")
+
+        def log_message(self, *words: object) -> None:
+            """Stay quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        result = run_site(url, "--check-assets", "--set", "spider.timeout_first_byte_ms=500")
+        over.set()
+        server.shutdown()
+    assert "Audit: 0 errors" in result.stdout
 
 
 def test_a_check_that_was_broken_off_does_not_pass_for_one_that_found_nothing(tmp_path):
@@ -95,4 +128,23 @@ def test_other_hosts_are_asked_slowly_and_by_their_rules():
     assert {each.method for each in asked[1:]} == {"HEAD"}
     # A server that is busy sees single gaps shorter than they were, but not all of them together.
     assert moments[-1] - moments[0] > 7 * 0.25 * 0.6
+    assert "Audit: 0 errors" in result.stdout
+
+
+def test_a_host_that_lets_us_wait_does_not_keep_us_from_the_others():
+    """Its assets are told as not looked at; the map is whole, and nothing else is called broken."""
+
+    def shy(asked: Asked) -> Reply:
+        return Reply(b"", 405) if asked.method == "HEAD" else PICTURE
+
+    waiting = {"/x.png": PICTURE, "/robots.txt": Reply(b"", 503)}
+    with (
+        Site(waiting, place=("127.0.0.2", 0)) as busy,
+        Site({"/shy.png": shy}, place=("127.0.0.3", 0)) as other,
+    ):
+        pictures = (busy.url("/x.png", "127.0.0.2"), other.url("/shy.png", "127.0.0.3"))
+        with Site({"/": "".join(f"<img src={url}>" for url in pictures)}) as site:
+            result = run_site(site.url(), "--check-assets", "--set", "url.allow_private=true")
+    assert result.returncode == 0, result.stderr
+    assert f"1 of 2 assets were not looked at, such as {pictures[0]}" in result.stdout
     assert "Audit: 0 errors" in result.stdout

@@ -52,6 +52,21 @@ def test_pages_that_are_no_pages_are_listed_and_do_no_harm():
     assert (big["error"], big["checksum"]) == (None, "")
 
 
+def test_a_page_that_was_not_read_to_its_end_is_named():
+    """What it links to beyond that is missing; a large file of another kind lacks nothing."""
+    film = Reply(b"x" * 6_000, headers={"Content-Type": "video/mp4"})
+    long = "<p>" + "long " * 1_000 + "<a href=/beyond>beyond</a>"
+    answers = {"/": page("/long", "/film"), "/long": long, "/film": film, "/beyond": page()}
+    with Site(answers) as site:
+        found = site_map(site.url(), "--set", "spider.max_doc_bytes=4000")
+        whole = site_map(site.url())
+    (note,) = found["summary"]["notes"]
+    assert note.startswith(f"1 pages were read up to 4.0 kB only, such as {site.url('/long')}")
+    assert site.url("/beyond") not in found["by_url"]
+    assert site.url("/beyond") in whole["by_url"]
+    assert whole["summary"]["notes"] == []
+
+
 def test_redirects_and_assets_do_not_lead_into_the_private_network():
     answers = {
         "/": page("/out") + "<img src=http://127.0.0.9:{port}/secret.png>",

@@ -221,6 +221,30 @@ def test_a_canonical_link_is_alias_information():
     assert "/more" in paths(found)
 
 
+def test_equal_pages_that_refresh_to_a_relative_url_lead_each_to_its_own():
+    refresh = "<meta http-equiv=refresh content='0;url=new'>"
+    answers = {"/": page("/x/", "/y/"), "/x/": refresh, "/y/": refresh}
+    answers |= {"/x/new": page(title="x"), "/y/new": page(title="y")}
+    with Site(answers) as site:
+        found = site_map(site.url())
+    assert found["by_url"][site.url("/x/")]["alias_of"] == site.url("/x/new")
+    assert found["by_url"][site.url("/y/")]["alias_of"] == site.url("/y/new")
+
+
+@pytest.mark.req("S2.7")
+def test_of_equal_pages_the_one_they_name_as_canonical_is_the_page():
+    """Also if another was met first: by a link with a mark for statistics, or as the start page."""
+    same = "<link rel=canonical href=/>" + page("/", "/b?from=home", "/b")
+    other = "<link rel=canonical href=/b>" + page()
+    answers = {"/index.html": same, "/": same, "/b?from=home": other, "/b": other}
+    with Site(answers) as site:
+        found = site_map(site.url("/index.html"))
+    assert found["summary"]["pages"] == found["summary"]["aliases"] == 2
+    assert found["by_url"][site.url("/index.html")]["alias_of"] == site.url("/")
+    assert found["by_url"][site.url("/b?from=home")]["alias_of"] == site.url("/b")
+    assert found["by_url"][site.url("/b")]["aliases"] == [site.url("/b?from=home")]
+
+
 def test_robots_txt_is_honoured_unless_it_is_set_aside_loudly():
     answers = {
         "/robots.txt": Reply(

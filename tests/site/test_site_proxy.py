@@ -68,6 +68,23 @@ def test_https_goes_through_a_tunnel_that_sees_nothing_but_the_host(secure, trus
     assert "cookie" not in heads
 
 
+def test_what_is_secret_for_https_is_not_sent_over_http(authority, trusted):
+    """Both are one site, and anybody on the way could read it."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("site.test").configure_cert(context)
+    pages: dict[str, str] = {}
+    with Site(pages, context) as site, Tunnels() as proxy:
+        open_url = f"http://site.test:{site.port}/open"
+        pages["/"] = page(open_url)
+        url = site.url("/", "site.test")
+        found = site_map(url, "--proxy", proxy.url, "--auth", "me:h1dden", *trusted)
+    assert open_url in found["by_url"]
+    plain = [head for head in proxy.heads if head.startswith(f"GET {open_url} ")]
+    assert plain
+    assert "authorization" not in "".join(plain).lower()
+    assert "authorization" in site.asked[-1].headers
+
+
 def test_a_certificate_nobody_vouches_for_is_refused_in_a_tunnel_too(secure):
     site, _ = secure
     with Tunnels() as proxy:

@@ -3,10 +3,12 @@
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
 import time
+from datetime import UTC, datetime
 
 import pytest
 from site_rig import GOSSAMER, Asked, Reply, Site, page, paths, run_site, site_map
@@ -136,6 +138,40 @@ def test_errors_have_a_section_of_their_own_and_transient_ones_a_second_try():
     assert "Errors" in tree
 
 
+@pytest.mark.parametrize("robots", [None, Reply(b"User-agent: *\nCrawl-delay: 1\n")])
+def test_a_slow_pace_is_kept_and_does_not_end_the_crawl(robots):
+    """That a site or the user wants long gaps is no trouble to lose patience over."""
+    moments: list[float] = []
+
+    def answer(asked: Asked) -> str:
+        moments.append(time.monotonic())
+        return page("/a") if asked.path == "/" else page(title="a")
+
+    flags = ("--delay", "1") if robots is None else ()
+    with Site({"/": answer, "/a": answer, "/robots.txt": robots or Reply(b"", 404)}) as site:
+        found = site_map(site.url(), *flags, "--set", "crawl.patience_seconds=0.2")
+    assert paths(found) == ["/", "/a"]
+    assert moments[1] - moments[0] > 0.9
+
+
+def test_what_failed_and_must_wait_is_among_the_errors():
+    """Nobody waits for as long as that server wants; what it said is known all the same."""
+    later = Reply(b"", 503, {"Retry-After": "3600"})
+    with Site({"/": page("/later", title="Start"), "/later": later}) as site:
+        result = run_site(site.url())
+        found = site_map(site.url(), code=5)
+    assert result.returncode == 5
+    assert "503  /later  HTTP 503 Service Unavailable" in result.stdout
+    assert re.search("must wait for 3[56][0-9][0-9] s", result.stderr)
+    assert not found["summary"]["complete"]
+    assert [each["linked_from"] for each in found["errors"]] == [[site.url()]]
+    assert result.stderr.count("(") == result.stderr.count(")")
+    with Site({"/": later}) as site:
+        result = run_site(site.url())
+    assert result.returncode == 5
+    assert "HTTP 503 Service Unavailable; the server is in trouble: try again" in result.stderr
+
+
 @pytest.mark.req("S2.36")
 def test_what_failed_waits_in_a_queue_of_its_own_until_all_others_are_done():
     """The second try comes last; what only it leads to comes after that (B13)."""
@@ -222,6 +258,26 @@ def test_what_is_secret_goes_to_the_named_host_only():
     assert site.asked[0].headers["authorization"] == "Basic bWU6c2VjcmV0"
 
 
+def test_what_is_secret_does_not_go_to_another_port_of_the_host():
+    """Another server may listen there, of somebody else."""
+    flags = ("--header", "X-Key: 1", "--cookie", "a=b", "--auth", "me:secret")
+    with Site({"/x.png": "x"}) as other:
+        home = f"<img src='/x.png'><img src='{other.url('/x.png')}'>"
+        with Site({"/": home, "/x.png": "x"}) as site:
+            site_map(site.url(), *flags, "--check-assets")
+    secret = {"x-key", "cookie", "authorization"}
+    assert {each.path for each in other.asked} == {"/robots.txt", "/x.png"}
+    assert not any(secret & set(each.headers) for each in other.asked)
+    assert all(secret <= set(each.headers) for each in site.asked)
+
+
+def test_a_secret_that_cannot_be_sent_is_not_printed_either():
+    result = run_site("http://127.0.0.1:8999/", "--header", "X-Key: geheimnisträger")
+    assert result.returncode == 2
+    assert "X-Key" in result.stderr
+    assert "geheim" not in result.stderr
+
+
 def test_what_is_secret_is_not_kept_and_resume_says_so(tmp_path):
     """Neither in the settings file nor in the archive nor anywhere else in the workspace."""
 
@@ -302,11 +358,29 @@ def test_formats_go_to_files_and_folders(tmp_path):
     assert run_site("http://x.invalid/", "--format", "json", "--format", "csv").returncode == 2
 
 
+def test_a_report_says_when_it_was_made(tmp_path):
+    before = datetime.now(UTC).isoformat(timespec="minutes")
+    with Site({"/": page()}) as site:
+        run_site(site.url(), "-o", str(tmp_path / "report.html"))
+    after = datetime.now(UTC).isoformat(timespec="minutes")
+    (made_at,) = re.findall('"made_at":"([^"]*)"', (tmp_path / "report.html").read_text())
+    assert before <= made_at <= after
+
+
+def test_the_summary_stands_apart_from_the_findings(tmp_path):
+    with Site({"/": page("/gone")}) as site:
+        result = run_site(site.url(), "--audit", "-o", str(tmp_path / "site.json"))
+    assert "\n\n  Pages " in result.stdout
+
+
 def test_what_cannot_be_written_is_told_before_anything_is_fetched(tmp_path):
     file = str(tmp_path / "x")
     with Site(chain) as site:
         for words in (
             ("-o", "/proc/x.json"),
+            ("-o", f"{tmp_path}/{'long' * 70}.json"),
+            ("-o", f"{tmp_path}/{'long' * 70}/site.json"),
+            ("--format", "json", "--format", "csv", "-o", f"{tmp_path}/{'long' * 70}"),
             ("--format", "json", "--format", "csv", "-o", file, "-o", file),
             ("--format", "json", "--format", "csv", "-o", "-"),
             ("--format", "json", "--format", "csv", "-o", "-", "-o", "-"),
@@ -322,12 +396,14 @@ def test_a_folder_is_made_and_standard_output_has_a_name(tmp_path):
     with Site({"/": page()}) as site:
         folder = run_site(site.url(), "--format", "json", "-o", f"{tmp_path}/new/")
         named = run_site(site.url(), "--format", "json", "-o", "-")
+        device = run_site(site.url(), "--format", "json", "-o", "/dev/stdout")
         both = run_site(
             site.url(), "--format", "json", "-o", "-", "--format", "csv", "-o", "/dev/null"
         )
     assert folder.returncode == 0
     assert [each.name for each in (tmp_path / "new").iterdir()] == ["site.json"]
     assert json.loads(named.stdout)["summary"]["pages"] == 1
+    assert json.loads(device.stdout)["summary"]["pages"] == 1
     assert json.loads(both.stdout)["summary"]["pages"] == 1
 
 
@@ -410,3 +486,13 @@ def test_ctrl_c_prints_what_is_there_and_resume_goes_on(tmp_path):
     # In both runs together: once for the kept crawl, but for what was open, and once for the other.
     assert sum(counts.values()) < 2 * 201 + 2 + 10
     assert run_site("--resume", str(tmp_path / "none")).returncode == 2
+
+
+def test_what_was_kept_can_be_audited_another_day(tmp_path):
+    text = " ".join(f"Sentence {number} of a long text." for number in range(400))
+    answers = {"/": page("/a", "/b")} | {f"/{name}": page(title=name, text=text) for name in "ab"}
+    with Site(answers) as site:
+        run_site(site.url(), "--keep", str(tmp_path / "kept"))
+        found = site_map("--resume", str(tmp_path / "kept"), "--audit")
+    near = [each for each in found["audit"]["findings"] if each["rule"] == "near-duplicate-page"]
+    assert [each["where"] for each in near] == [{site.url("/a"): [site.url("/b")]}]

@@ -133,3 +133,17 @@ def test_the_sitemap_of_a_site_that_has_moved_is_that_of_its_new_host():
         found = site_map(site.url())
     assert [each.address for each in site.asked if each.path == "/sitemap.xml"] == ["127.0.0.2"]
     assert "/orphan" in paths(found)
+
+
+@pytest.mark.parametrize("pattern", [("--exclude", "/list"), ("--include", "/article")])
+def test_a_page_is_no_orphan_because_the_page_that_links_to_it_was_kept_out(pattern):
+    answers = {
+        "/": page("/list"),
+        "/list": page("/article"),
+        "/article": page(title="article"),
+        "/sitemap.xml": sitemap_of("/article"),
+    }
+    with Site(answers) as site:
+        found = site_map(site.url(), "--audit", *pattern)
+    assert paths(found) == ["/", "/article"]
+    assert "orphan" not in {each["rule"] for each in found["audit"]["findings"]}

@@ -106,6 +106,17 @@ def test_crawl_delay_is_a_lower_bound_from_the_robots_request_on():
     assert len(server.orders(14.25, 10)) == 1
 
 
+def test_the_longest_gap_is_that_of_a_host_in_use_and_in_no_trouble():
+    server = make(host_per_second=0.5)
+    assert server.longest_gap() == server.usual_gap == 2.0
+    errand = first_errand(server, dues("a.test", 2))
+    server.robots_answer(errand.authority, rules("User-agent: *\nCrawl-delay: 7"), 0.0)
+    assert (server.usual_gap, server.longest_gap()) == (2.0, 7.0)
+    (visit,) = server.orders(10.0, 10)
+    finish(server, visit, 10.5, Outcome.HTTP_5XX, sent_at=10.0)
+    assert server.longest_gap() == 2.0
+
+
 def test_crawl_delay_cannot_speed_up_and_is_clamped():
     server = make(host_per_second=0.5, max_back_off_seconds=30.0)
     fast = first_errand(server, dues("fast.test", 2))

@@ -1,17 +1,14 @@
 """`gossamer export`: what is known, for other programs, line by line and in constant memory."""
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from gossamer.cli.arguments import Commands, add_command, add_directory
-from gossamer.errors import InputError
 
-_BUFFER_BYTES = 1 << 18
 _STANDARD_OUTPUT = Path("-")
 
 
@@ -64,35 +61,7 @@ def open_output(path: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        with _replacing(path) as file:
+        from gossamer.store.output import whole_file
+
+        with whole_file(path) as file:
             yield file
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that takes the place of `path` only when it is complete and on the disk."""
-    if path.exists() and not path.is_file():
-        # A device or a pipe, such as /dev/null, must stay what it is.
-        with _opened(path, "wb", path) as file:
-            yield file
-        return
-    # A link stays a link: what it leads to is replaced.
-    final = path.resolve() if path.is_symlink() else path
-    temporary = final.with_name(f".{final.name}.{os.getpid()}.part")
-    file = _opened(temporary, "xb", path)
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(final)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _opened(path: Path, mode: Literal["wb", "xb"], named: Path) -> BinaryIO:
-    try:
-        return path.open(mode, buffering=_BUFFER_BYTES)
-    except OSError as error:
-        raise InputError(f"cannot write {named}: {error.strerror}") from error

@@ -24,6 +24,7 @@ _HISTORY = 32
 _BAR_WIDTH = 60
 _UP = "\x1b[{}A"
 _CLEAR_LINE = "\x1b[2K"
+_CLEAR_BELOW = "\r\x1b[J"
 _HIDE_CURSOR = "\x1b[?25l"
 _SHOW_CURSOR = "\x1b[?25h"
 _DIM, _BOLD, _RED, _RESET = "\x1b[2m", "\x1b[1m", "\x1b[31m", "\x1b[0m"
@@ -127,9 +128,13 @@ class LiveDisplay:
         self._draw([self._styled(line, progress) for line in fitting])
 
     def close(self) -> None:
-        """Show the cursor again; the last lines stay."""
+        """Show the cursor again; the last lines stay, unless there is a bar among them.
+
+        A bar that stopped on its way would say of a crawl that has ended that it has not.
+        """
         if self._drawn:
-            self._stream.write(_SHOW_CURSOR)
+            wiped = _UP.format(self._drawn) + _CLEAR_BELOW if self._bar else ""
+            self._stream.write(wiped + _SHOW_CURSOR)
             self._stream.flush()
 
     def _draw(self, lines: list[str]) -> None:

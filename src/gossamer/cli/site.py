@@ -155,7 +155,8 @@ def run(arguments: Namespace) -> int:
 
     show = Show.of(arguments, destinations(arguments.format or [], arguments.output or []))
     directory = _workspace(arguments)
-    settings = _settings(arguments, fingerprints=show.audits)
+    # What is kept may be audited another day, without being fetched again.
+    settings = _settings(arguments, fingerprints=show.audits or directory is not None)
     if settings.spider.proxy:
         print(f"gossamer: {_PROXY_NOTE}", file=sys.stderr)
     if arguments.ignore_robots:
@@ -265,7 +266,7 @@ def _overrides(arguments: Namespace) -> dict[str, dict[str, object]]:
             "user_agent": arguments.user_agent,
             "proxy": arguments.proxy,
             "headers": headers or None,
-            "header_hosts": [_host(arguments, _SECRETS)] if headers else None,
+            "header_hosts": _trusted(arguments) if headers else None,
         },
     }
     return {
@@ -276,7 +277,9 @@ def _overrides(arguments: Namespace) -> dict[str, dict[str, object]]:
 
 def _set_aside(arguments: Namespace) -> dict[str, str]:
     """Return whose robots.txt is set aside: the host of URL, with and without www."""
-    host = _host(arguments, "--ignore-robots is")
+    from gossamer.url.parts import host_of
+
+    host = host_of(_start_url(arguments, "--ignore-robots is"))
     bare = host.removeprefix("www.")
     return dict.fromkeys((host, bare, f"www.{bare}"), "--ignore-robots")
 
@@ -292,15 +295,23 @@ def _headers(arguments: Namespace) -> dict[str, str]:
     return headers
 
 
-def _host(arguments: Namespace, what: str) -> str:
-    """Return the host that the user named: what is meant for it must not go anywhere else."""
+def _trusted(arguments: Namespace) -> list[str]:
+    """Return the servers that may see secrets: that of URL, and over http only if URL says so."""
+    from gossamer.url.parts import authority_of
+
+    named = authority_of(_start_url(arguments, _SECRETS))
+    secure = named.replace("http:", "https:", 1)
+    return list(dict.fromkeys((named, secure)))
+
+
+def _start_url(arguments: Namespace, what: str) -> str:
+    """Return the URL that the user named: what is meant for its host must not go anywhere else."""
     if not arguments.url:
         raise InputError(f"{what} for the host of URL only; give the URL, too")
 
     from gossamer.url.canonical import parse_start_url
-    from gossamer.url.parts import host_of
 
-    return host_of(parse_start_url(arguments.url))
+    return parse_start_url(arguments.url)
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -30,8 +30,8 @@ _BY_SUFFIX = {
     ".md": "markdown",
 }
 
-_STANDARD = "-"
-"""As a name: standard output."""
+_STANDARD = ("-", "/dev/stdout")
+"""As names: standard output."""
 
 
 class Goal(NamedTuple):
@@ -57,7 +57,7 @@ def destinations(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
 
 
 def _goals(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
-    if not outputs or list(outputs) == [_STANDARD]:
+    if not outputs or (len(outputs) == 1 and outputs[0] in _STANDARD):
         if len(formats) > 1:
             raise InputError("several formats cannot share standard output; add -o DIR")
         return [Goal(formats[0], None)] if formats else []
@@ -77,7 +77,7 @@ def _goals(formats: Sequence[str], outputs: Sequence[str]) -> list[Goal]:
 
 
 def _place(output: str) -> Path | None:
-    if output == _STANDARD:
+    if output in _STANDARD:
         return None
     if output.endswith("/"):
         _make_folder(Path(output))
@@ -86,10 +86,11 @@ def _place(output: str) -> Path | None:
 
 def _writable(name: str, path: Path) -> Path:
     """Return the file for a format; complain if it could not be written."""
-    from gossamer.site.writing import require_writable, target_of
+    from gossamer.site.writing import target_of
+    from gossamer.store.output import require_writable
 
     file = target_of(name, path)
-    if not file.parent.is_dir():
+    if not os.path.isdir(file.parent):  # noqa: PTH112 - fails for no name
         raise InputError(f"cannot write {file}: there is no folder {file.parent}")
     require_writable(file)
     return file
@@ -173,9 +174,11 @@ class Show(NamedTuple):
         findings: "list[Finding] | None",
         comparison: "Comparison | None",
     ) -> None:
+        from datetime import UTC, datetime
+
         from gossamer.site.writing import Extras, write_to_path, write_to_stream
 
-        extras = Extras(findings, comparison)
+        extras = Extras(findings, comparison, datetime.now(UTC))
         trouble: list[Exception] = []
         for name, path in self.goals:
             try:
@@ -212,6 +215,8 @@ class Show(NamedTuple):
             print(file=file)
             write_text(findings if self.tells else _of_assets(findings), file, _look(file))
         if self.goals and not self.quiet and all(goal.path is not None for goal in self.goals):
+            if self.tells or self.checks or comparison is not None:
+                print(file=file)
             _print_summary(site_map, self.goals, file)
 
 

@@ -115,7 +115,10 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ] = {}
     header_hosts: Annotated[
         tuple[str, ...],
-        Meta(description="Hosts that get these headers; empty means every host of the crawl."),
+        Meta(
+            description="Hosts that get these headers, or servers such as "
+            "https://example.org:8443; empty means every host of the crawl."
+        ),
     ] = ()
     credentials: Annotated[
         dict[str, str],

@@ -56,9 +56,22 @@ class Finish:
             return self._reason_to_pause(now, self._lull_seconds)
         if self._urlserver.empty and not self._remaining():
             return self._finished()
-        return self._stops.stalled(
-            now, self._next_event(now), self._crawl.patience_seconds, self._remaining()
-        )
+        event = self._next_event(now)
+        patience = self._patience(0.0 if event is None else event - now)
+        return self._stops.stalled(now, event, patience, self._remaining())
+
+    def _patience(self, wait: float) -> float:
+        """Return how long is waited at most: no less than the gap between two requests.
+
+        A Crawl-delay counts as one where all hosts were named by the user. Others could hold up
+        the end of a crawl for as long as they like.
+        """
+        patience = self._crawl.patience_seconds
+        if wait <= patience:
+            return patience
+        is_open = self._crawl.scope == "any"
+        gap = self._urlserver.usual_gap if is_open else self._urlserver.longest_gap()
+        return max(patience, gap)
 
     def _remaining(self) -> int:
         return self._keeper.counts.pending + self._keeper.counts.leased
@@ -68,7 +81,7 @@ class Finish:
         supply = self._supply
         if not self._urlserver.empty:
             wake = self._urlserver.wake_at(now)
-            waits = wake is None or wake - now > self._crawl.patience_seconds
+            waits = wake is None or wake - now > self._patience(wake - now)
             return self._stops.nothing_due() if waits and not supply.asking else None
         asked = not supply.asking and supply.dry_until > 0
         return (

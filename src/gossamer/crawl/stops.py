@@ -102,5 +102,5 @@ class Stops:
             "stalled",
             WORK_REMAINS_CODE,
             f"stopped: {remaining} URLs are left that must wait{wait} (retries, parked hosts or "
-            "unreachable robots.txt; see gossamer status); run the same command again to go on",
+            "unreachable robots.txt); see gossamer status, and run the same command again to go on",
         )

@@ -78,8 +78,6 @@ _ASSET_RELS: Final = {
     "search": "other",
     "edituri": "other",
     "wlwmanifest": "other",
-    "pingback": "other",
-    "webmention": "other",
 }
 _LINK_RELS: Final = {
     "canonical": "canonical",
@@ -88,8 +86,8 @@ _LINK_RELS: Final = {
     "previous": "prev",
     "alternate": "alternate",
 }
-# These name a server, not something on it.
-_NO_REFERENCE_RELS: Final = frozenset(("dns-prefetch", "preconnect"))
+# The first two name a server, not something on it; the others a place to post to.
+_NO_REFERENCE_RELS: Final = frozenset(("dns-prefetch", "preconnect", "pingback", "webmention"))
 _PRELOADS: Final = frozenset(("preload", "prefetch", "prerender", "subresource"))
 _PRELOADED: Final = {
     "style": "css",

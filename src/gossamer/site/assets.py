@@ -31,6 +31,11 @@ _GET_BYTES: Final = 65_536
 _OTHERS_PER_SECOND: Final = 4.0
 _OTHERS_AT_ONCE: Final = 2
 _OTHERS_IN_ALL: Final = 32
+_BAD_ANSWERS: Final = (
+    *("net.reset", "net.closed_early", "net.timeout.headers", "net.timeout.total", "net.slow"),
+    *("proto.", "body."),
+)
+"""How the outcomes begin of requests that reached a server and got no answer worth the name."""
 _decode: Final = msgspec.json.Decoder(Weight).decode
 
 
@@ -47,7 +52,9 @@ def _notes(urls: Sequence[str], site_map: SiteMap) -> Iterator[str]:
     checked = site_map.checked
     left = [url for url in urls if url not in checked or checked[url].outcome.startswith("policy.")]
     if left:
-        reason = checked[left[0]].error if left[0] in checked else "there was no time for it"
+        reason = (
+            checked[left[0]].error if left[0] in checked else "there was no time to wait for it"
+        )
         counted = f"{len(left):,} of {len(urls):,} assets"
         yield f"{counted} were not looked at, such as {left[0]} ({reason})"
 
@@ -80,15 +87,21 @@ def _check_all(
             if wanted:
                 checks, summary = _ask(wanted, kind, paced, site_map.start_url, limit)
                 site_map.checked.update(checks)
-                if summary.exit_code or limit.stops.requested is not None:
+                if _is_broken_off(summary, limit):
                     return summary
     return None
+
+
+def _is_broken_off(summary: Summary, limit: TimeLimit) -> bool:
+    """Whether it ended before its time; that one host lets us wait is no reason to leave others."""
+    ended_early = summary.exit_code != 0 and summary.reason != "stalled"
+    return ended_early or limit.stops.requested is not None
 
 
 def _is_refused(site_map: SiteMap, url: str) -> bool:
     """Whether a HEAD did not tell: many servers answer it with an error, or know only GET."""
     check = site_map.checked.get(url)
-    return check is not None and check.status >= 400
+    return check is not None and (check.status >= 400 or check.outcome.startswith(_BAD_ANSWERS))
 
 
 def _plain(settings: Settings) -> Settings:

@@ -175,7 +175,13 @@ def _name_aliases(pages: list[Page], first: dict[str, str]) -> None:
     """Say of which page each alias is one: by its bytes, a redirect, or its canonical link (B7)."""
     by_url = {page.url: page for page in pages}
     leads = {page.url: target for page in pages if (target := _leads_to(page, by_url))}
-    leads.update(first)
+    # Of equal pages the first is the page, unless it names another of them as the right one.
+    # A page that refreshes to a relative URL leads elsewhere than another with the same bytes.
+    leads.update(
+        (copy, page)
+        for copy, page in first.items()
+        if leads.get(page) != copy and by_url[copy].facts.redirect_to is None
+    )
     if not leads:
         return
     for page in pages:

@@ -24,12 +24,15 @@ from msgspec import Struct
 from gossamer.catalog.commit import OF_A_COPY
 from gossamer.catalog.survey import Surveyed
 from gossamer.messages import Kind
-from gossamer.outcomes import Outcome, State
+from gossamer.outcomes import RULES, Outcome, State
 from gossamer.url.parts import md5_of
 from gossamer.url.plain import KEY_BYTES
 
 _STEP: Final = 500
 """So many rows are read together."""
+_FAILURES: Final = frozenset(
+    outcome for outcome, rule in RULES.items() if rule.final is State.FAILED
+)
 _NEVER_TRIED: Final = frozenset({Outcome.POLICY_PORT, Outcome.POLICY_SCOPE})
 
 
@@ -235,7 +238,8 @@ class _Walk:
         found = self.found
         if row.state in (State.PENDING, State.LEASED):
             found.unfetched += 1
-            return False
+            # It failed, and waits to be tried again: what is known of it by now is that.
+            return row.outcome in _FAILURES
         if row.state != State.EXCLUDED:
             return True
         if row.outcome == Outcome.POLICY_ROBOTS:

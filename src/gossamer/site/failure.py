@@ -14,6 +14,8 @@ _ADVICE: Final = (
     ("net.", "check that a server runs there, at this port"),
     ("tls.not_tls", "the server speaks no TLS at this port: write http://, or name another port"),
     ("tls.", "check its certificate; --set spider.verify_tls=false sets it aside"),
+    ("http.429", "the server asks for patience: try again later, with --delay"),
+    ("http.5xx", "the server is in trouble: try again later"),
     ("http.", "start from a page that exists; --auth, --cookie or --header if it needs a log-in"),
     ("redir.loop", "it may want a cookie: give one with --cookie"),
     ("policy.private_address", "if it is your own network, add --set url.allow_private=true"),
@@ -44,7 +46,7 @@ def require_pages(site_map: SiteMap, summary: Summary, robots: RobotsRecord | No
             f"{_advice(name_of(robots.outcome), robots.detail)}"
         )
     if not pages:
-        raise StoppedError(f"cannot map {start}: {summary.message}")
+        raise StoppedError(f"cannot map {start}: {summary.message.partition(';')[0]}")
     last = pages[-1]
     if last.error is None:
         raise StoppedError(

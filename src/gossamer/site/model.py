@@ -96,6 +96,8 @@ class SiteMap(Struct):
     """Whether nothing was left to fetch when it ended."""
     stopped_by: str = ""
     """Why it is not complete: `max-pages`, `max-depth`, `max-time`, `interrupted`, …"""
+    filtered: bool = False
+    """Whether patterns of the user kept some of the site out (`--include`, `--exclude`)."""
     robots_blocked: list[str] = field(default_factory=list)
     """URLs of the site that robots.txt forbids; they are not pages."""
     checked: dict[str, AssetCheck] = field(default_factory=dict)

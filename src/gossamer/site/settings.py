@@ -28,7 +28,6 @@ DEFAULTS: dict[str, dict[str, object]] = {
         "max_tries": 1,
         "retry_soon_seconds": 0.5,
         "retry_back_off_seconds": 0.5,
-        "max_back_off_seconds": 30.0,
         # Longer than patience: a robots.txt that cannot be read ends the crawl at once.
         "robots_retry_seconds": 30.0,
         "dns_min_ttl_seconds": _LONG_SECONDS,

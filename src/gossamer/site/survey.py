@@ -23,16 +23,19 @@ from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.seeds import seeds_of
 from gossamer.errors import InputError
 from gossamer.messages import Found, Kind
-from gossamer.outcomes import PAGE_OUTCOMES, RULES, Outcome, State
+from gossamer.outcomes import PAGE_OUTCOMES, RULES, Outcome, State, name_of
+from gossamer.site.audit.standing import is_html
 from gossamer.site.build import FINE, Builder, Look
 from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
-from gossamer.site.model import SiteMap
+from gossamer.site.model import Page, SiteMap
 from gossamer.site.settings import TRIES
 from gossamer.url.parts import authority_of, host_of, md5_of, site_of
 from gossamer.urlserver.robots_rules import RuleSet
+from gossamer.wording import bytes_in_words
 
 _STOPPED_BY: Final = {"max_pages": "max-pages", "max_time": "max-time", "finished": ""}
 _PAGES: Final = PAGE_OUTCOMES | {Outcome.BODY_TOO_LARGE}
+_CUT: Final = name_of(Outcome.BODY_TOO_LARGE)
 _PASSING: Final = frozenset(
     outcome for outcome, rule in RULES.items() if rule.final is State.FAILED and rule.tries > 1
 )
@@ -89,15 +92,22 @@ class Survey:
             stopped_by = "max-pages"
         if not stopped_by and found.too_deep:
             stopped_by = "max-depth"
+        pages = builder.pages(found, all_links=all_links)
+        limit = self._settings.spider.max_doc_bytes
         return SiteMap(
             start_url=self._start,
             site=site_of(self._start),
-            pages=builder.pages(found, all_links=all_links),
+            pages=pages,
             seconds=0.0,
             complete=not (stopped_by or found.unfetched or found.missing),
             stopped_by=stopped_by,
+            filtered=bool(self._settings.crawl.include or self._settings.crawl.exclude),
             robots_blocked=found.blocked,
-            notes=[*_trap_notes(catalog, found), *_unseen_notes(builder.unseen)],
+            notes=[
+                *_trap_notes(catalog, found),
+                *_cut_notes(pages, limit),
+                *_unseen_notes(builder.unseen),
+            ],
         )
 
     def _settle(self, catalog: SqliteCatalog) -> None:
@@ -178,6 +188,15 @@ def _trap_notes(catalog: SqliteCatalog, found: Closure) -> Iterator[str]:
         yield (
             f"{len(found.trapped):,} URLs were not fetched because they look endless, such as "
             f"{first.url} ({reason})"
+        )
+
+
+def _cut_notes(pages: list[Page], limit: int) -> Iterator[str]:
+    cut = [page.url for page in pages if page.facts.outcome == _CUT and is_html(page)]
+    if cut:
+        yield (
+            f"{len(cut):,} pages were read up to {bytes_in_words(limit)} only, such as {cut[0]}: "
+            "what they link to beyond that is not in the map"
         )
 
 

@@ -4,12 +4,11 @@ A file appears under its name when it is whole: an interrupted run leaves the ea
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import BinaryIO, Final
 
 from msgspec import Struct
 
@@ -17,6 +16,7 @@ from gossamer.errors import InputError
 from gossamer.site.compare import Comparison
 from gossamer.site.findings import Finding
 from gossamer.site.model import SiteMap
+from gossamer.store.output import whole_file
 
 
 class Format(Struct, frozen=True):
@@ -44,9 +44,6 @@ FORMATS: Final[Mapping[str, Format]] = {
         Format("markdown", "site.md"),
     )
 }
-
-
-_BUFFER_BYTES = 1 << 20
 
 
 class Extras(Struct, frozen=True):
@@ -92,14 +89,14 @@ def write_to_path(
     """
     target = target_of(name, path)
     if name != "xml":
-        with _whole(target) as file:
+        with whole_file(target) as file:
             write_to_stream(name, site_map, file, extras)
         return [target]
     from gossamer.site.formats import xml  # noqa: PLC0415 - few ask for it
 
     written = []
     for part, content in xml.files(site_map, target.name):
-        with _whole(target.with_name(part)) as file:
+        with whole_file(target.with_name(part)) as file:
             file.write(content)
         written.append(target.with_name(part))
     return written
@@ -107,16 +104,8 @@ def write_to_path(
 
 def target_of(name: str, path: Path) -> Path:
     """Return the file that a format goes to: this one, or one in this folder."""
-    return path / _format(name).file_name if path.is_dir() else path
-
-
-def require_writable(path: Path) -> None:
-    """Complain if a file could not be written here; a device or a pipe is left alone."""
-    if path.exists() and not path.is_file():
-        return
-    temporary = _temporary(_final(path))
-    _opened(temporary, "xb", path).close()
-    temporary.unlink()
+    # Not with Path.is_dir, which fails for a name that is too long for the disk.
+    return path / _format(name).file_name if os.path.isdir(path) else path  # noqa: PTH112
 
 
 def _format(name: str) -> Format:
@@ -124,40 +113,3 @@ def _format(name: str) -> Format:
         return FORMATS[name]
     except KeyError:
         raise InputError(f"there is no format {name!r}; there are {', '.join(FORMATS)}") from None
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its name only when the block is left without an error."""
-    if path.exists() and not path.is_file():
-        # A device or a pipe, such as /dev/stdout, must stay what it is.
-        with _opened(path, "wb", path) as file:
-            yield file
-        return
-    final = _final(path)
-    temporary = _temporary(final)
-    with _opened(temporary, "xb", path) as file:
-        try:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(final)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-
-
-def _final(path: Path) -> Path:
-    """Return what is replaced: a link stays a link, and leads to it."""
-    return path.resolve() if path.is_symlink() else path
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.part")
-
-
-def _opened(path: Path, mode: Literal["wb", "xb"], named: Path) -> BinaryIO:
-    try:
-        return path.open(mode, buffering=_BUFFER_BYTES)
-    except OSError as error:
-        raise InputError(f"cannot write {named}: {error.strerror}") from error

@@ -7,7 +7,7 @@ from gossamer.config.spider import SpiderSettings
 from gossamer.errors import ConfigError
 from gossamer.messages import Kind, Visit
 from gossamer.spider.decode import ACCEPT_ENCODING
-from gossamer.url.parts import host_of
+from gossamer.url.parts import authority_of, host_of
 
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 # libcurl writes these itself; a second one would make the request ambiguous.
@@ -46,6 +46,7 @@ class RequestForm:
         self._fields = fields
         self._named_lines = [f"{name}: {value}" for name, value in fields.values()]
         self._named_hosts = frozenset(settings.header_hosts)
+        """Whole hosts, or scheme, host and port of one server there."""
         self._authorizations = {
             domain.lower().strip("."): _basic(domain, pair)
             for domain, pair in settings.credentials.items()
@@ -74,7 +75,8 @@ class RequestForm:
         if self.is_uniform:
             return None
         host = host_of(visit.url)
-        lines = self._named_lines if host in self._named_hosts else None
+        is_named = not self._named_hosts.isdisjoint((host, authority_of(visit.url)))
+        lines = self._named_lines if is_named else None
         authorization = self._authorization(host)
         return lines if authorization is None else [*(lines or self.lines), authorization]
 
@@ -155,7 +157,7 @@ def _check_header(name: str, value: str) -> None:
         )
     if not _is_sendable(name, value):
         raise ConfigError(
-            f"header {name!r}: {value!r} in [spider] headers cannot be sent; "
+            f"header {name!r} in [spider] headers cannot be sent; "
             "a name is one token, a value has printable ASCII characters only"
         )
 

@@ -32,6 +32,11 @@ class HostTable:
         """How many addresses are known."""
         return len(self._addresses)
 
+    def longest_gap(self) -> float:
+        """Return the longest gap between requests of the hosts in use, but for those in trouble."""
+        in_use = (host for host in self._hosts.values() if not host.is_idle)
+        return max((host.gap for host in in_use if not host.strikes), default=0.0)
+
     def find(self, name: str) -> Host | None:
         """Return a host if it is known."""
         return self._hosts.get(name)

@@ -480,6 +480,15 @@ class UrlServer:
         moments = [self._ready.next_at(), self._names.next_at(), self._withdrawals.next_at()]
         return min((moment for moment in moments if moment is not None), default=None)
 
+    @property
+    def usual_gap(self) -> float:
+        """How long a request may have to wait by the settings alone."""
+        return max(self._pace.host_gap, self._pace.address_gap)
+
+    def longest_gap(self) -> float:
+        """Return how long one may have to wait though nothing is wrong, Crawl-delay included."""
+        return max(self.usual_gap, self._hosts.longest_gap())
+
     def host_clocks(self, now: float) -> list[HostClock]:
         """Return the clocks that changed since the last call: store them with the next commit."""
         return self._hosts.clocks(now)

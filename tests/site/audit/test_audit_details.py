@@ -233,6 +233,15 @@ def test_pages_that_only_orphans_link_to_are_orphans():
     assert found("orphan", site(begun, page("/x", linked_from=[at("/z")], **linked))) == {}
 
 
+def test_a_large_section_that_only_links_to_itself_is_all_orphans():
+    names = [f"/{number}" for number in range(120)]
+    linked = {"in_sitemap": True, "parent": None, "linked_count": len(names)}
+    section = [
+        page(name, linked_from=[at(each) for each in names[:100]], **linked) for name in names
+    ]
+    assert len(found("orphan", site(*section))) == len(names)
+
+
 def test_a_page_whose_other_url_is_linked_is_no_orphan():
     named, linked = copies("/x", "/index", in_sitemap=True, linked_from=[], linked_count=0)
     assert found("orphan", site(named, linked)) == {}

@@ -8,6 +8,7 @@ import pytest
 from map_samples import SITE, hostile, page, realistic, site_map_of, small
 
 from gossamer.errors import InputError
+from gossamer.site.audit.audit import audit
 from gossamer.site.formats import xml
 from gossamer.site.model import Facts, Page
 
@@ -57,13 +58,25 @@ def test_pages_with_content_of_their_own_are_listed():
         page("/alias", alias_of=SITE + "/"),
         page("/moved", status=301, facts=Facts(redirect_to=SITE + "/")),
         page("/hidden", facts=Facts(noindex=True)),
+        page("/copied", facts=Facts(canonical="https://other.example/")),
+        page("/refreshed", facts=Facts(redirect_to="https://other.example/")),
         page("/" + "x" * 2048),
         page("", url="http://a.b/"),
     ],
     ids=lambda one: one.url[:30],
 )
 def test_what_is_left_out(left_out: Page):
-    assert locations(written(site_map_of([page("/"), left_out]))) == [SITE + "/"]
+    own = page("/", facts=Facts(canonical=SITE + "/"))
+    assert locations(written(site_map_of([own, left_out]))) == [SITE + "/"]
+
+
+def test_an_audit_has_nothing_against_what_is_listed():
+    """A sitemap that is put in place must not be a fault the next day."""
+    site_map = realistic()
+    listed = set(locations(written(site_map)))
+    for one in site_map.pages:
+        one.facts.in_sitemap = one.url in listed
+    assert "sitemap-unsuitable" not in {finding.rule for finding in audit(site_map)}
 
 
 def test_hostile_urls_are_escaped():

@@ -70,12 +70,24 @@ def test_a_pipe_stays_a_pipe(tmp_path):
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
-def test_a_link_stays_a_link(tmp_path):
-    target, link = tmp_path / "site.json", tmp_path / "link"
-    link.symlink_to(target.name)
+def test_a_link_stays_a_link_to_what_is_written(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    real = tmp_path / "elsewhere" / "real.json"
+    link = tmp_path / "latest.json"
+    link.symlink_to(real)
     write_to_path("json", small(), link)
     assert link.is_symlink()
-    assert json.loads(target.read_bytes())["summary"]["pages"] == 2
+    assert json.loads(real.read_bytes())["summary"]["pages"] == 2
+    assert names_in(tmp_path) == ["elsewhere", "latest.json"]
+
+
+def test_a_private_file_stays_private(tmp_path):
+    """What a log-in shows must not be open to all because it was mapped again."""
+    path = tmp_path / "site.json"
+    path.write_text("earlier")
+    path.chmod(0o600)
+    write_to_path("json", small(), path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):

@@ -16,7 +16,7 @@ from gossamer.site.model import Page
 def orphans(view: View) -> Iterator[Case]:
     """Pages that the sitemap names and no link leads to, from the start page on."""
     # Before everything is fetched nobody knows what links to what.
-    if not view.map.complete:
+    if not view.map.complete or view.map.filtered:
         return
     for page in view.documents:
         if page.facts.in_sitemap and page.url != view.map.start_url and not _is_linked(view, page):
@@ -43,11 +43,12 @@ def _is_linked(view: View, page: Page) -> bool:
     """Whether a page that can be found links to it, by whichever of its URLs."""
     versions = _versions(view, page)
     own = {version.url for version in versions}
-    # That orphans link to each other helps nobody to find them.
+    # That orphans link to each other helps nobody to find them. What can be found stands first in
+    # the map: if none of the first hundred pages that link to it is such a page, no other is.
     return any(
-        version.facts.linked_count > len(version.facts.linked_from)
-        or any(url in view.found and url not in own for url in version.facts.linked_from)
+        url in view.found and url not in own
         for version in versions
+        for url in version.facts.linked_from
     )
 
 

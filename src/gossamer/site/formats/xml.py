@@ -1,8 +1,8 @@
 """The map as sitemaps.org wants it, for search engines.
 
 It lists what a visitor may find: pages answered with 200, each under one URL, none that asks not to
-be indexed. A sitemap holds at most 50,000 URLs and 50 MB; beyond that it is several files and an
-index that names them.
+be indexed, or to be indexed under another URL. A sitemap holds at most 50,000 URLs and 50 MB;
+beyond that it is several files and an index that names them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 from urllib.parse import quote
 
 from gossamer.errors import InputError
+from gossamer.site.audit.standing import names_another
 from gossamer.site.model import Page, SiteMap, is_error
 from gossamer.site.tree import origin_of_site
 
@@ -82,6 +83,8 @@ def is_listed(page: Page) -> bool:
         and not is_error(page)
         and page.alias_of is None
         and not page.facts.noindex
+        and not names_another(page)
+        and page.facts.redirect_to is None
         and MIN_LOCATION <= len(page.url) <= MAX_LOCATION
     )
 
