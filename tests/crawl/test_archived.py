@@ -148,6 +148,19 @@ def test_what_is_new_costs_no_question(bench):
     assert bench.questions.asked == 1
 
 
+def test_one_who_looks_never_keeps_the_log_from_being_emptied(bench):
+    """With a view held by each of two workers, a crawl of 90,000 pages had a log of 1.4 GB."""
+    writer = bench.catalog._database.connection
+    writer.execute("PRAGMA busy_timeout = 0")
+    bench.others_store(body_of(1))
+    for number in (1, 2):
+        bench.look_for(body_of(number))
+        bench.others_store(body_of(number + 10))
+        is_busy, *_ = writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert not is_busy
+        bench.clock.advance(1.0)
+
+
 def test_own_documents_are_found_without_the_catalog(bench):
     stored = Stored(Pointer("w1.warc.gz", 0, 10), payload_digest(body_of(1)), revisit=False)
     bench.archived.note(fetch_of(body_of(1)), stored)

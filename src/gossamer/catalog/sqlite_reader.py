@@ -176,16 +176,6 @@ class SqliteReader:
         """Go through the URLs that wait, for another look when settings have changed."""
         return waiting.pending(self._database)
 
-    def renew_view(self) -> None:
-        """See the catalog as it is now until the next call: questions then need no locks.
-
-        For readers that ask often; one who never renews keeps the log from being cut back.
-        """
-        with self._database.doing("renew the view") as connection:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            connection.execute("BEGIN")
-
     def find_content(self, checksum: bytes) -> tuple[str, float, str, Pointer] | None:
         """Return URL, time, payload digest and place of the first URL's document with this body."""
         with self._database.doing("find a body") as connection:
