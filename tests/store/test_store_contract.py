@@ -100,16 +100,6 @@ def test_a_payload_that_is_known_is_not_stored_twice(store):
     assert document.revisit_of.pointer == first.pointer
 
 
-def test_repetitions_of_repetitions_lead_to_the_payload_too(store):
-    """Archives have them in which pages were visited often before each led there itself."""
-    stored = store.append(fetch_of(1, raw=b"same"))
-    for number in range(2, 30):
-        known = Known(f"https://a.example/{number}", BASE, stored.payload_digest, stored.pointer)
-        stored = store.append(fetch_of(number, raw=b"same"), known=known)
-    store.sync()
-    assert store.read(stored.pointer).raw == b"same"
-
-
 def test_a_repetition_of_an_unknown_place_has_no_payload(store):
     known = Known("https://docs.example.org/x", BASE, payload_digest(b"same"))
     document = store.read(store.append(fetch_of(2, raw=b"same"), known=known).pointer)
