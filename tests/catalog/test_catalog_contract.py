@@ -334,6 +334,16 @@ class TestVerdicts:
         assert catalog.find(A).fetch == latest
 
 
+def visited_with_a_link(catalog):
+    """Commit a page that links to itself and has a record; return it as it is due again."""
+    catalog.add([found(A)], NOW)
+    (due,) = lease_all(catalog)
+    catalog.commit([done(due, targets=md5_of(A)[:8], records=("1",))], NOW)
+    catalog.requeue_due(NOW + 1e6, 1)
+    (due,) = lease_all(catalog)
+    return due
+
+
 class TestRecrawl:
     def test_a_document_comes_back_when_its_time_has_come(self, catalog):
         catalog.add([found(A)], NOW)
@@ -382,6 +392,23 @@ class TestRecrawl:
         )
         assert row.changes == 0
         assert catalog.pages_done() == 1
+
+    @pytest.mark.parametrize("state", [State.PENDING, State.FAILED])
+    def test_a_failed_visit_does_not_lose_what_the_page_was(self, catalog, state):
+        """Neither its links nor what handlers made of it: nobody has said that they are gone."""
+        first = visited_with_a_link(catalog)
+        catalog.commit([failure(first, Outcome.HTTP_5XX, state)], NOW + 1e6)
+        assert list(catalog.links()) == [(A, A)]
+        assert list(catalog.records()) == [(A, "1")]
+
+    @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.HTTP_4XX])
+    def test_links_and_records_of_an_earlier_version_go_with_it(self, catalog, outcome):
+        """Also when the page has none any more, or is no more."""
+        due = visited_with_a_link(catalog)
+        verdict = done(due) if outcome is Outcome.OK else failure(due, outcome)
+        catalog.commit([verdict], NOW + 1e6)
+        assert list(catalog.links()) == []
+        assert list(catalog.records()) == []
 
     def test_a_failed_try_in_between_does_not_lose_the_validators(self, catalog):
         catalog.add([found(A)], NOW)
