@@ -144,6 +144,15 @@ def test_damage_in_the_archive_is_found_and_named(run, own_workspace):
     assert path.name in out
 
 
+def test_a_missing_archive_file_is_a_problem(run, own_workspace):
+    path = archive_file(own_workspace)
+    path.unlink()
+    code, out, _ = run("doctor", "--offline", "--dir", own_workspace)
+    assert code == 1
+    assert path.name in out
+    assert "it is missing" in out
+
+
 def test_a_torn_end_is_a_warning(own_workspace):
     path = archive_file(own_workspace)
     path.rename(path.with_name(path.name + ".open"))

@@ -261,7 +261,7 @@ def workspace(directory: Path, settings: Settings) -> list[Check]:
             _privacy(directory),
             _use(place),
             _catalog(place.catalog, settings),
-            _archive(place.archive),
+            _archive(place, settings),
         ]
     except GossamerError as error:
         return [Check("workspace", PROBLEM, str(error), "see the message")]
@@ -296,16 +296,19 @@ def _catalog(path: Path, settings: Settings) -> Check:
     return Check("catalog", OK, f"{counts.discovered:,} URLs, the accounting holds")
 
 
-def _archive(folder: Path) -> Check:
+def _archive(place: Workspace, settings: Settings) -> Check:
+    from gossamer.catalog.sqlite import SqliteCatalog
     from gossamer.store.verify import verify_folder
 
-    report = verify_folder(folder)
+    with SqliteCatalog.open(place.catalog, settings.catalog, read_only=True) as catalog:
+        known_good = catalog.known_good()
+    report = verify_folder(place.archive, known_good)
     found = f"{report.files} files, {sum(report.records.values()):,} sound records"
     if not report.sound:
         first = report.faults[0]
-        place = f"{first.file} at byte {first.offset} {first.url}".rstrip()
+        where = f"{first.file} at byte {first.offset} {first.url}".rstrip()
         advice = "restore the file from a copy; all other records can be read"
-        damage = f"{found}, {report.fault_count} damaged: {place}: {first.problem}"
+        damage = f"{found}, {report.fault_count} damaged: {where}: {first.problem}"
         return Check("archive", PROBLEM, damage, advice)
     if report.torn_bytes:
         torn = f"{found}, {bytes_in_words(report.torn_bytes)} at torn ends"
