@@ -4,6 +4,7 @@ import pytest
 from catalog_rig import NOW, done, excluded, failure, found, md5_of, page
 
 from gossamer.catalog.catalog import HostClock, RobotsRecord, TrapCount, Verdict
+from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import CatalogError
 from gossamer.messages import Kind, Pointer
 from gossamer.outcomes import Outcome, State
@@ -419,6 +420,25 @@ class TestRecrawl:
         catalog.commit([failure(due, state=State.PENDING)], NOW + 1e6)
         (due,) = lease_all(catalog)
         assert due.etag == '"x"'
+
+    def test_a_clock_that_was_ahead_puts_off_no_visit_beyond_the_longest_interval(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due)], NOW + 1e9)
+        assert catalog.requeue_due(NOW, 10) == 0
+        longest = CatalogSettings().recrawl_max_seconds
+        assert catalog.find(A).next_fetch_at == NOW + longest
+        assert catalog.requeue_due(NOW + longest, 10) == 1
+
+    def test_many_come_back_a_few_at_a_time(self, catalog, monkeypatch):
+        """Neither memory nor the log grows with their number."""
+        monkeypatch.setattr("gossamer.catalog.sqlite._REQUEUED_AT_ONCE", 3)
+        catalog.add([found(f"http://a.example/{number}") for number in range(8)], NOW)
+        catalog.commit([done(due) for due in lease_all(catalog)], NOW)
+        assert catalog.requeue_due(NOW + 1e6, 7) == 7
+        assert catalog.requeue_due(NOW + 1e6, 7) == 1
+        assert catalog.counts().pending == 8
+        assert catalog.check() == []
 
     def test_failed_urls_come_back_too(self, catalog):
         catalog.add([found(A), found(B)], NOW)

@@ -63,6 +63,11 @@ def cut_waits(connection: sqlite3.Connection, latest: float) -> None:
         connection.execute(QUERIES[query], {"latest": latest})
 
 
+def cut_recrawls(connection: sqlite3.Connection, latest: float) -> None:
+    """Let no document wait for its next visit beyond `latest`."""
+    connection.execute(QUERIES["cut_recrawls"], {"latest": latest})
+
+
 def lease(
     connection: sqlite3.Connection,
     memory: Memory,

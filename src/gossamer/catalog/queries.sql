@@ -149,6 +149,10 @@ UPDATE host SET next_allowed_at = min(next_allowed_at, :latest),
     parked_until = min(parked_until, :latest)
 WHERE next_allowed_at > :latest OR parked_until > :latest;
 
+-- name: cut_recrawls
+-- No document waits longer for its next fetch than the longest interval, whatever the clock was.
+UPDATE url SET next_fetch_at = :latest WHERE next_fetch_at IS NOT NULL AND next_fetch_at > :latest;
+
 -- name: last_run
 -- The run before this one.
 SELECT run_id, ended_at FROM run ORDER BY run_id DESC LIMIT 1;

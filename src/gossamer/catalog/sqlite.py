@@ -45,6 +45,7 @@ from gossamer.outcomes import Outcome
 
 # The wall clock may be corrected a little at any time; more than this is a step.
 _STEP_SECONDS: Final = 60.0
+_REQUEUED_AT_ONCE: Final = 10_000
 
 
 class SqliteCatalog(SqliteReader):
@@ -220,9 +221,21 @@ class SqliteCatalog(SqliteReader):
         return commit.Commit(connection, memory, self._settings, now, gate).apply(verdicts)
 
     def requeue_due(self, now: float, limit: int) -> int:
-        """Turn done and failed URLs whose next fetch has come into pending ones; count them."""
-        with self._counting("requeue URLs", now) as (connection, _, tally):
-            return leases.requeue(connection, tally, now, limit)
+        """Turn done and failed URLs whose next fetch has come into pending ones; count them.
+
+        In several transactions, so that neither memory nor the log grows with their number.
+        """
+        requeued = 0
+        with self._writing("cut waits") as (connection, _):
+            leases.cut_recrawls(connection, now + self._settings.recrawl_max_seconds)
+        while requeued < limit:
+            wanted = min(limit - requeued, _REQUEUED_AT_ONCE)
+            with self._counting("requeue URLs", now) as (connection, _, tally):
+                found = leases.requeue(connection, tally, now, wanted)
+            requeued += found
+            if found < wanted:
+                break
+        return requeued
 
     def try_again(self, outcomes: Iterable[int], tries: int, now: float) -> int:
         """Turn URLs that failed so, in fewer tries than this, into pending ones; count them."""
