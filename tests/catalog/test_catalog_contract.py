@@ -1,7 +1,7 @@
 """The contract of a catalog: what every backend does."""
 
 import pytest
-from catalog_rig import NOW, done, excluded, failure, found, md5_of, page
+from catalog_rig import NOW, SqliteBackend, done, excluded, failure, found, md5_of, page
 
 from gossamer.catalog.catalog import HostClock, RobotsRecord, TrapCount, Verdict
 from gossamer.config.catalog import CatalogSettings
@@ -333,6 +333,23 @@ class TestVerdicts:
         assert (latest.pointer, latest.payload_digest) == (pointer, digest)
         assert (latest.simhash, latest.title, latest.body_bytes) == (2**64 - 3, "T", 1_000)
         assert catalog.find(A).fetch == latest
+
+
+def leave_a_wait(catalog):
+    """Leave a URL that has to wait for a minute, on a host that has to wait for half of one."""
+    catalog.begin_run(NOW - 10)
+    catalog.add([found(A)], NOW)
+    (due,) = lease_all(catalog)
+    retry = failure(due, state=State.PENDING, due_at=NOW + 60)
+    catalog.commit([retry], NOW, hosts=[HostClock(host="a.example", next_allowed_at=NOW + 30)])
+
+
+def assert_it_waits_as_long(catalog, now):
+    catalog.begin_run(now)
+    assert catalog.host_clock("a.example").next_allowed_at == pytest.approx(now + 30)
+    assert lease_all(catalog, now + 59) == []
+    assert urls(lease_all(catalog, now + 61)) == [A]
+    assert catalog.check() == []
 
 
 def visited_with_a_link(catalog):
@@ -691,6 +708,31 @@ class TestRuns:
         again.begin_run(NOW, longest_wait_seconds=100)
         assert again.host_clock("a.example").parked_until == NOW + 100
         assert len(lease_all(again, NOW + 100)) == 2
+
+    @pytest.mark.parametrize("back_seconds", [1.0, 3_600.0, 1e9])
+    def test_a_clock_set_back_between_two_runs_prolongs_no_wait(
+        self, backend, catalog, back_seconds
+    ):
+        """Nor does it shorten any: what had to wait a minute still has to."""
+        leave_a_wait(catalog)
+        catalog.end_run(NOW)
+        assert_it_waits_as_long(backend.open(), NOW - back_seconds)
+
+    def test_the_clock_of_a_killed_run_is_known_by_what_it_fetched(self, tmp_path):
+        """Not where others share the catalog, who may go by the clock of another machine."""
+        backend = SqliteBackend(tmp_path)
+        leave_a_wait(backend.open())
+        assert_it_waits_as_long(backend.open(), NOW - 3_600)
+        backend.close()
+
+    def test_a_retry_does_not_wait_for_a_clock_that_was_set_back_while_running(self, catalog):
+        catalog.begin_run(NOW)
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([failure(due, state=State.PENDING, due_at=NOW + 60)], NOW)
+        back = NOW - 3_600
+        assert lease_all(catalog, back) == []
+        assert urls(lease_all(catalog, back + 61)) == [A]
 
     def test_a_clock_set_back_while_running_stalls_nothing(self, catalog):
         catalog.begin_run(NOW, longest_wait_seconds=100)

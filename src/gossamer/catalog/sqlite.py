@@ -109,12 +109,18 @@ class SqliteCatalog(SqliteReader):
     ) -> Recovery:
         """Start a run: leases return to pending, stored waits are cut to the longest there is.
 
+        If the clock was set back since the last run, what waits does not wait for it to catch up.
+
         With `keep_delivered_seconds`, leases whose results are on their way are kept, if that is
         not longer ago than this.
         """
         self._longest_wait_seconds = longest_wait_seconds
         self._latest_now = now
         with self._counting("begin a run", now) as (connection, _, tally):
+            # Of those who share a catalog, some may go by the clock of another machine.
+            last = leases.last_moment(connection, by_fetches=not self._shared)
+            if now < last:
+                leases.shift_waits(connection, last - now)
             return leases.begin_run(
                 connection, tally, now, longest_wait_seconds, keep_delivered_seconds
             )
@@ -147,6 +153,7 @@ class SqliteCatalog(SqliteReader):
         """Lease up to `count` URLs, fair over hosts, breadth first inside a host."""
         with self._writing("lease URLs", synced=self._syncs_leases) as (connection, memory):
             if now < self._latest_now - _STEP_SECONDS:
+                leases.shift_waits(connection, self._latest_now - now)
                 leases.cut_waits(connection, now + self._longest_wait_seconds)
             self._latest_now = now
             return self._lease(connection, memory, count, per_host, now, reject_hosts)

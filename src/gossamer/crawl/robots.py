@@ -32,6 +32,7 @@ class RobotsDesk:
         self._spider = spider
         self._urlserver = urlserver
         self._max_bytes = settings.urlserver.robots_max_bytes
+        self._max_age = settings.urlserver.robots_max_age_seconds
         self._joiner = Joiner(settings.url)
         self._clock = clock
         self._out: dict[int, FetchRobots] = {}
@@ -86,11 +87,15 @@ class RobotsDesk:
     def recall(self, record: RobotsRecord, now: float) -> None:
         """Give the URL server a robots.txt of an earlier run."""
         wall = self._clock.time()
+        age = wall - record.fetched_at
+        if age < 0:
+            # The clock was set back since: nobody knows how old it is.
+            age = float(self._max_age)
         since = record.unreachable_since
         self._urlserver.restore_robots(
             record.authority,
             RobotsAnswer(Outcome(record.outcome), record.status, record.body, detail=record.detail),
-            age_seconds=max(0.0, wall - record.fetched_at),
+            age_seconds=age,
             now=now,
             unreachable_seconds=None if since is None else max(0.0, wall - since),
         )
