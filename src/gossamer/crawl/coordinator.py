@@ -30,7 +30,7 @@ from gossamer.crawl.link import Tag
 from gossamer.crawl.mishaps import Mishaps
 from gossamer.crawl.parts import Parts
 from gossamer.crawl.progress import Progress, Rate, memory_of, progress_of
-from gossamer.crawl.recall import stored_clocks
+from gossamer.crawl.recall import end_run, stored_clocks
 from gossamer.crawl.stops import Stop
 from gossamer.crawl.supply import Supply
 from gossamer.messages import Found, Kind, Visit
@@ -327,7 +327,7 @@ class Coordinator:
             clocks = self._clocks(self._clock.monotonic())
             robots = self._robots.records()
             self._writer.submit(lambda catalog: catalog.commit((), wall, clocks, (), robots))
-            self._writer.submit(lambda catalog: catalog.end_run(wall))
+            self._writer.submit(lambda catalog: end_run(catalog, self._clock))
         self._writer.submit(lambda catalog: catalog.counts(), self._count)
         self._listen_until(self._clock.monotonic() + 60.0, lambda: self._writer.idle)
 
