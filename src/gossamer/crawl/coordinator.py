@@ -285,14 +285,19 @@ class Coordinator:
 
     def _add_sitemaps(self) -> None:
         """Enter the sitemaps that robots.txt files name; only what they list must be in scope."""
-        named = self._robots.sitemaps()
+        named, records = self._robots.sitemaps()
         if not named or not self._settings.crawl.sitemaps:
+            self._robots.keep(records)
             return
         found = [self._sitemap(url) for url in set(named)]
         wall = self._clock.time()
-        self._keeper.write(
-            lambda catalog: catalog.discover(found, wall), lambda _: self._supply.more_now()
-        )
+
+        def then(new: list[int]) -> None:
+            del new
+            self._robots.keep(records)
+            self._supply.more_now()
+
+        self._keeper.write(lambda catalog: catalog.discover(found, wall), then)
 
     def _sitemap(self, url: str) -> Found:
         found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
