@@ -136,9 +136,16 @@ class SqliteCatalog(SqliteReader):
         with self._writing("end a run") as (connection, _):
             connection.execute(QUERIES["end_run"], (now,))
 
-    def add(self, found: Iterable[Found], now: float, *, priority: int = 0) -> list[int]:
-        """Enter start URLs; return the ids of new ones. An excluded one becomes pending."""
+    def add(
+        self, found: Sequence[Found], now: float, *, priority: int = 0, note: str = ""
+    ) -> list[int]:
+        """Enter start URLs; return the ids of new ones. An excluded one becomes pending.
+
+        `note`: a note that gets their texts as lines, in the same transaction.
+        """
         with self._counting("add URLs", now) as (connection, memory, tally):
+            if note:
+                _extend_note(connection, note, [item.url for item in found])
             named = ((item, None) for item in found)
             return discover(connection, memory, tally, named, now, priority=priority, named=True)
 
@@ -277,11 +284,7 @@ class SqliteCatalog(SqliteReader):
     def extend_note(self, key: str, lines: Iterable[str]) -> list[str]:
         """Add lines to a note unless it has them; return all its lines."""
         with self._writing("keep a note") as (connection, _):
-            row = connection.execute(QUERIES["note"], (key,)).fetchone()
-            earlier = row[0].splitlines() if row is not None else []
-            every = list(dict.fromkeys([*earlier, *lines]))
-            connection.execute(QUERIES["put_note"], (key, "\n".join(every)))
-            return every
+            return _extend_note(connection, key, lines)
 
     # What the URL server and the store server of one workspace tell each other.
 
@@ -359,6 +362,14 @@ class SqliteCatalog(SqliteReader):
             tally = Tally()
             yield connection, memory, tally
             tally.write(connection, memory.new_turn(), now)
+
+
+def _extend_note(connection: sqlite3.Connection, key: str, lines: Iterable[str]) -> list[str]:
+    row = connection.execute(QUERIES["note"], (key,)).fetchone()
+    earlier = row[0].splitlines() if row is not None else []
+    every = list(dict.fromkeys([*earlier, *lines]))
+    connection.execute(QUERIES["put_note"], (key, "\n".join(every)))
+    return every
 
 
 def _data_version(connection: sqlite3.Connection) -> int:
