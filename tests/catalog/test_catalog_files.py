@@ -183,6 +183,15 @@ class TestMigrations:
         with SqliteCatalog.open(path, SETTINGS) as catalog:
             assert catalog.counts().discovered == 1
 
+    def test_a_copy_that_cannot_be_made_leaves_the_old_catalog(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        (tmp_path / f"catalog.db.schema-{LATEST}.part").mkdir()
+        steps = [*shipped_migrations(), column_added(NEXT)]
+        with pytest.raises(CatalogError, match="before it is upgraded"):
+            SqliteCatalog.open(path, SETTINGS, migrations=steps)
+        assert schema(path) == LATEST
+
     def test_killed_while_migrating_leaves_the_old_or_the_new(self, tmp_path):
         """Killed at many moments of a long step, the catalog has either version, never half."""
         path = tmp_path / "catalog.db"
