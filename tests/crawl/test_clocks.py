@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from gossamer.clock import ShiftedClock
+from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.clock import ManualClock, ShiftedClock
+from gossamer.config.catalog import CatalogSettings
 from gossamer.config.settings import Settings
 from gossamer.crawl.pipeline import Summary, crawl_workspace
+from gossamer.crawl.recall import end_run, is_owed
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.process import FakeWeb
 
@@ -55,6 +58,17 @@ def test_a_clock_that_was_set_between_two_runs(tmp_path: Path, first: float, the
     # Nobody knows how old a robots.txt is that comes from the future, or from another age.
     is_fresh = 0 <= then - first < DAY
     assert sum(request.is_robots for request in log.requests) == (2 if is_fresh else 4)
+
+
+def test_hosts_are_owed_nothing_without_a_reason(tmp_path: Path):
+    """Neither by the first run nor by one that comes after a clean end by the same clocks."""
+    clock = ManualClock()
+    with SqliteCatalog.open(tmp_path / "catalog.db", CatalogSettings()) as catalog:
+        assert not is_owed(catalog, catalog.begin_run(NOW), clock)
+        end_run(catalog, clock)
+        clock.advance(60.0)
+        assert not is_owed(catalog, catalog.begin_run(NOW), clock)
+        assert is_owed(catalog, catalog.begin_run(NOW), clock)
 
 
 @pytest.mark.parametrize("seconds", [DAY, -DAY, 2.0, -2.0])

@@ -114,8 +114,8 @@ def is_owed(catalog: Catalog, recovery: Recovery, clock: Clock) -> bool:
     A wall clock that was set forward since shows that more time has passed than did; the other
     clock cannot be set, but it begins anew with the machine, and rests while that sleeps.
     """
-    if not recovery.clean:
-        return True
+    if not recovery.clean or recovery.run_id == 1:
+        return not recovery.clean
     wall, _, monotonic = (catalog.note(_CLOCKS) or "").partition(" ")
     if not monotonic:
         return True
