@@ -27,6 +27,7 @@ class Faults:
         return System(
             open=self._failing("open", os.open),
             write=self._failing("write", os.write),
+            ftruncate=self._failing("ftruncate", os.ftruncate),
             fdatasync=self._failing("fdatasync", os.fdatasync),
             fsync=self._failing("fsync", os.fsync),
         )

@@ -1,9 +1,10 @@
 """The contract of a catalog: what every backend does."""
 
 import pytest
-from catalog_rig import NOW, done, excluded, failure, found, md5_of, page
+from catalog_rig import NOW, SqliteBackend, done, excluded, failure, found, md5_of, page
 
 from gossamer.catalog.catalog import HostClock, RobotsRecord, TrapCount, Verdict
+from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import CatalogError
 from gossamer.messages import Kind, Pointer
 from gossamer.outcomes import Outcome, State
@@ -365,6 +366,33 @@ class TestVerdicts:
         assert catalog.find(A).fetch == latest
 
 
+def leave_a_wait(catalog):
+    """Leave a URL that has to wait for a minute, on a host that has to wait for half of one."""
+    catalog.begin_run(NOW - 10)
+    catalog.add([found(A)], NOW)
+    (due,) = lease_all(catalog)
+    retry = failure(due, state=State.PENDING, due_at=NOW + 60)
+    catalog.commit([retry], NOW, hosts=[HostClock(host="a.example", next_allowed_at=NOW + 30)])
+
+
+def assert_it_waits_as_long(catalog, now):
+    catalog.begin_run(now)
+    assert catalog.host_clock("a.example").next_allowed_at == pytest.approx(now + 30)
+    assert lease_all(catalog, now + 59) == []
+    assert urls(lease_all(catalog, now + 61)) == [A]
+    assert catalog.check() == []
+
+
+def visited_with_a_link(catalog):
+    """Commit a page that links to itself and has a record; return it as it is due again."""
+    catalog.add([found(A)], NOW)
+    (due,) = lease_all(catalog)
+    catalog.commit([done(due, targets=md5_of(A)[:8], records=("1",))], NOW)
+    catalog.requeue_due(NOW + 1e6, 1)
+    (due,) = lease_all(catalog)
+    return due
+
+
 class TestRecrawl:
     def test_a_document_comes_back_when_its_time_has_come(self, catalog):
         catalog.add([found(A)], NOW)
@@ -414,6 +442,23 @@ class TestRecrawl:
         assert row.changes == 0
         assert catalog.pages_done() == 1
 
+    @pytest.mark.parametrize("state", [State.PENDING, State.FAILED])
+    def test_a_failed_visit_does_not_lose_what_the_page_was(self, catalog, state):
+        """Neither its links nor what handlers made of it: nobody has said that they are gone."""
+        first = visited_with_a_link(catalog)
+        catalog.commit([failure(first, Outcome.HTTP_5XX, state)], NOW + 1e6)
+        assert list(catalog.links()) == [(A, A)]
+        assert list(catalog.records()) == [(A, "1")]
+
+    @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.HTTP_4XX])
+    def test_links_and_records_of_an_earlier_version_go_with_it(self, catalog, outcome):
+        """Also when the page has none any more, or is no more."""
+        due = visited_with_a_link(catalog)
+        verdict = done(due) if outcome is Outcome.OK else failure(due, outcome)
+        catalog.commit([verdict], NOW + 1e6)
+        assert list(catalog.links()) == []
+        assert list(catalog.records()) == []
+
     def test_a_failed_try_in_between_does_not_lose_the_validators(self, catalog):
         catalog.add([found(A)], NOW)
         (due,) = lease_all(catalog)
@@ -423,6 +468,25 @@ class TestRecrawl:
         catalog.commit([failure(due, state=State.PENDING)], NOW + 1e6)
         (due,) = lease_all(catalog)
         assert due.etag == '"x"'
+
+    def test_a_clock_that_was_ahead_puts_off_no_visit_beyond_the_longest_interval(self, catalog):
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([done(due)], NOW + 1e9)
+        assert catalog.requeue_due(NOW, 10) == 0
+        longest = CatalogSettings().recrawl_max_seconds
+        assert catalog.find(A).next_fetch_at == NOW + longest
+        assert catalog.requeue_due(NOW + longest, 10) == 1
+
+    def test_many_come_back_a_few_at_a_time(self, catalog, monkeypatch):
+        """Neither memory nor the log grows with their number."""
+        monkeypatch.setattr("gossamer.catalog.sqlite._REQUEUED_AT_ONCE", 3)
+        catalog.add([found(f"http://a.example/{number}") for number in range(8)], NOW)
+        catalog.commit([done(due) for due in lease_all(catalog)], NOW)
+        assert catalog.requeue_due(NOW + 1e6, 7) == 7
+        assert catalog.requeue_due(NOW + 1e6, 7) == 1
+        assert catalog.counts().pending == 8
+        assert catalog.check() == []
 
     def test_failed_urls_come_back_too(self, catalog):
         catalog.add([found(A), found(B)], NOW)
@@ -675,6 +739,31 @@ class TestRuns:
         again.begin_run(NOW, longest_wait_seconds=100)
         assert again.host_clock("a.example").parked_until == NOW + 100
         assert len(lease_all(again, NOW + 100)) == 2
+
+    @pytest.mark.parametrize("back_seconds", [1.0, 3_600.0, 1e9])
+    def test_a_clock_set_back_between_two_runs_prolongs_no_wait(
+        self, backend, catalog, back_seconds
+    ):
+        """Nor does it shorten any: what had to wait a minute still has to."""
+        leave_a_wait(catalog)
+        catalog.end_run(NOW)
+        assert_it_waits_as_long(backend.open(), NOW - back_seconds)
+
+    def test_the_clock_of_a_killed_run_is_known_by_what_it_fetched(self, tmp_path):
+        """Not where others share the catalog, who may go by the clock of another machine."""
+        backend = SqliteBackend(tmp_path)
+        leave_a_wait(backend.open())
+        assert_it_waits_as_long(backend.open(), NOW - 3_600)
+        backend.close()
+
+    def test_a_retry_does_not_wait_for_a_clock_that_was_set_back_while_running(self, catalog):
+        catalog.begin_run(NOW)
+        catalog.add([found(A)], NOW)
+        (due,) = lease_all(catalog)
+        catalog.commit([failure(due, state=State.PENDING, due_at=NOW + 60)], NOW)
+        back = NOW - 3_600
+        assert lease_all(catalog, back) == []
+        assert urls(lease_all(catalog, back + 61)) == [A]
 
     def test_a_clock_set_back_while_running_stalls_nothing(self, catalog):
         catalog.begin_run(NOW, longest_wait_seconds=100)

@@ -34,6 +34,12 @@ def make(path):
         catalog.add([found("http://a.example/")], NOW)
 
 
+def change_schema(path, change, name):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(f"UPDATE sqlite_master SET {change} WHERE name = '{name}'")
+
+
 def schema(path):
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute("SELECT max(version) FROM schema_version").fetchone()[0]
@@ -176,6 +182,15 @@ class TestMigrations:
             SqliteCatalog.open(path, SETTINGS, migrations=[*shipped_migrations(), broken])
         with SqliteCatalog.open(path, SETTINGS) as catalog:
             assert catalog.counts().discovered == 1
+
+    def test_a_copy_that_cannot_be_made_leaves_the_old_catalog(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        (tmp_path / f"catalog.db.schema-{LATEST}.part").mkdir()
+        steps = [*shipped_migrations(), column_added(NEXT)]
+        with pytest.raises(CatalogError, match="before it is upgraded"):
+            SqliteCatalog.open(path, SETTINGS, migrations=steps)
+        assert schema(path) == LATEST
 
     def test_killed_while_migrating_leaves_the_old_or_the_new(self, tmp_path):
         """Killed at many moments of a long step, the catalog has either version, never half."""
@@ -339,6 +354,40 @@ class TestOpening:
             other.execute("ROLLBACK")
             catalog.add([found("http://b.example/")], NOW)
             assert catalog.counts().discovered == 2
+
+    def test_a_schema_that_is_no_text_is_damage(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        change_schema(path, "name = CAST(x'ff61' AS TEXT), sql = 'CREATE TABLE'", "host")
+        for read_only in (True, False):
+            with pytest.raises(CatalogError, match=r"cannot open catalog .* the file is damaged"):
+                SqliteCatalog.open(path, SETTINGS, read_only=read_only)
+
+    def test_a_url_that_is_no_text_is_damage(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE url SET url = CAST(x'ff61' AS TEXT)")
+        with (
+            SqliteCatalog.open(path, SETTINGS, read_only=True) as catalog,
+            pytest.raises(CatalogError, match=r"cannot read URLs in catalog .* is damaged"),
+        ):
+            list(catalog.rows())
+
+    def test_values_that_cannot_be_are_damage_of_the_file(self, tmp_path):
+        path = tmp_path / "catalog.db"
+        make(path)
+        with closing(sqlite3.connect(path)) as connection:
+            (table,) = connection.execute(
+                "SELECT sql FROM sqlite_master WHERE name = 'url'"
+            ).fetchone()
+        lax = table.replace("url TEXT NOT NULL", "url TEXT")
+        change_schema(path, f"sql = '{lax}'", "url")
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE url SET url = NULL")
+        change_schema(path, f"sql = '{table}'", "url")
+        with SqliteCatalog.open(path, SETTINGS, read_only=True) as catalog:
+            assert not catalog.is_sound()
 
     def test_damage_is_found_by_the_check(self, tmp_path):
         path = tmp_path / "catalog.db"

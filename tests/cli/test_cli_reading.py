@@ -1,5 +1,6 @@
 """status, export and show on a workspace whose pages try to do harm."""
 
+import contextlib
 import csv
 import hashlib
 import io
@@ -7,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -299,3 +301,21 @@ def _interrupt_while_writing(target):
     with export.open_output(target) as file:
         file.write(b"half")
         raise KeyboardInterrupt
+
+
+def test_rows_that_cannot_be_are_said_to_be_damage(run, tmp_path):
+    """SQLite hands them out without a word, as it may after a disk has gone bad."""
+    folder = make_workspace(tmp_path / "w")
+    with contextlib.closing(sqlite3.connect(folder / "catalog.db")) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        sql = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = 'url'"
+        strict, lax = "url TEXT NOT NULL", "url TEXT"
+        connection.execute(sql, (strict, lax))
+        connection.execute("PRAGMA schema_version = 1000")
+        connection.execute("UPDATE url SET url = NULL WHERE doc_id = 1")
+        connection.execute(sql, (lax, strict))
+    code, _, err = run("export", "--dir", folder, "--format", "links")
+    assert code == 4
+    assert err.startswith("gossamer: cannot read catalog")
+    assert "damaged; restore a copy" in err
+    assert err.count("\n") == 1

@@ -198,6 +198,31 @@ def test_a_full_disk_pauses_and_the_same_command_goes_on(tmp_path: Path):
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="needs root and mount")
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_a_disk_without_inodes_ends_the_crawl_when_patience_does(tmp_path: Path, workers: str):
+    """S04: it has space, so that trying again looks promising; the site must not pay for it."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    # One is the root, the workspace needs the rest: there is none for a file of the archive.
+    inodes = "size=64m,nr_inodes=12"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", inodes, "tmpfs", str(disk)], check=True)
+    try:
+        with FakeWeb(pages=30, hosts=1, seed=8) as web:
+            small = ("--set", "store.reserve_bytes=0", "--set", "crawl.patience_seconds=3")
+            argv = command(web, disk / "w", *FAST, *small, "--workers", workers)
+            result = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+            assert result.returncode == 4, (result.returncode, result.stderr)
+            assert "no space is left" in result.stderr
+            assert max(pages_in(web.log()).values()) <= 3
+            subprocess.run(["mount", "-o", "remount,nr_inodes=1000", str(disk)], check=True)
+            crawl(web, disk / "w", *FAST, *small, "--workers", workers)
+            log, truth = web.log(), web.truth()
+        assert judge.missing(log, truth) == set()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
 def test_a_recrawl_asks_conditionally_and_counts_nothing_twice(
     tmp_path: Path, gossamer: RunGossamer
 ):

@@ -1,9 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gossamer.crawl.ledger import Ledger, backlog_for
-from gossamer.messages import Due, Findings
+from gossamer.messages import Due, Findings, Found
 from gossamer.outcomes import Outcome
+
+FOUND = Found("http://h/found", b"0" * 16, "h", 1)
 
 
 def due(doc_id: int) -> Due:
@@ -126,3 +129,38 @@ def test_a_delivered_visit_holds_its_place_until_that_is_marked_and_may_still_be
     # A result that comes before its DONE: the page counts, its order does not count twice.
     ledger.looked_up(pages=2, leased=3)
     assert (ledger.awaited, ledger.credit()) == (-1, 1)
+
+
+def heavy(trans_id: int) -> Findings:
+    """Findings of a page with 50,000 links."""
+    return replace(findings(trans_id), found=(FOUND,) * 50_000)
+
+
+def test_findings_with_many_urls_are_few_at_a_time():
+    """They take 40 MB each: 320 of them would take all the memory there is."""
+    ledger = Ledger(concurrency=64, max_pages=0, pages=0, backlog=256)
+    while ledger.credit():
+        trans_id = ledger.waiting
+        ledger.ordered(trans_id, due(trans_id), worker=0)
+        ledger.reported(heavy(trans_id))
+    assert 1 <= ledger.waiting <= 4
+    ledger.committed([heavy(0)] * ledger.waiting, pages=4)
+    assert 1 <= ledger.credit() <= 8
+
+
+def test_heavy_pages_never_stop_a_crawl_and_are_forgotten():
+    ledger = Ledger(concurrency=1, max_pages=0, pages=0)
+    for trans_id in range(100):
+        assert ledger.credit() == 1
+        page = heavy(trans_id) if trans_id < 50 else findings(trans_id)
+        ledger.ordered(trans_id, due(trans_id), worker=0)
+        ledger.reported(page)
+        assert ledger.credit() == 0
+        ledger.committed([page], pages=trans_id)
+    ledger = Ledger(concurrency=64, max_pages=0, pages=0, backlog=256)
+    for trans_id in range(200):
+        page = heavy(trans_id) if trans_id < 10 else findings(trans_id)
+        ledger.ordered(trans_id, due(trans_id), worker=0)
+        ledger.reported(page)
+        ledger.committed([page], pages=trans_id)
+    assert ledger.credit() == 64

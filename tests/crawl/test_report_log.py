@@ -1,5 +1,6 @@
 """Findings that wait for their transaction outlive the process, whole, in order, and once."""
 
+import dataclasses
 import errno
 import os
 import signal
@@ -21,7 +22,7 @@ from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.url import UrlSettings
 from gossamer.crawl.report_log import NAMES, ReportLog, begin_run
-from gossamer.errors import DiskFullError
+from gossamer.errors import DiskFullError, StoreError
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.process import FakeWeb
 from gossamer.messages import Findings, Found
@@ -129,6 +130,21 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_written(tmp_path):
             log.append([findings(2)])
         log.append([findings(3)])
     assert left(tmp_path) == [1, 3]
+
+
+def test_a_disk_that_does_not_cut_a_file_is_an_error_of_ours(tmp_path):
+    """At the start, after half a record, and when all has been committed."""
+    cuts = Faults("ftruncate", {1, 4, 5}).system()
+    half_a_record = Faults("write", {2}, errno.ENOSPC, short=True).system().write
+    with closing(ReportLog(tmp_path, dataclasses.replace(cuts, write=half_a_record))) as log:
+        with pytest.raises(StoreError, match=r"cannot cut .*reports\.0"):
+            log.use(RUN)
+        log.use(RUN)
+        log.append([findings(1)])
+        with pytest.raises(StoreError, match=r"cannot cut .*reports\.0"):
+            log.append([findings(2)])
+        with pytest.raises(StoreError, match=r"cannot cut .*reports\.0"):
+            log.forget(log.turn())
 
 
 def done(each: Findings, now: float) -> Verdict:

@@ -8,11 +8,18 @@ import pytest
 from harness import RunGossamer, command, crawl, read_jsonl
 
 from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.clock import ManualClock
 from gossamer.config.catalog import CatalogSettings
+from gossamer.config.settings import Settings
+from gossamer.crawl.robots import RobotsDesk
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.log import Log
 from gossamer.fakeweb.options import ROBOTS_VARIANTS
 from gossamer.fakeweb.process import FakeWeb
+from gossamer.messages import Due, Fetch, Visit
+from gossamer.outcomes import Outcome
+from gossamer.urlserver.resolution import Resolution
+from gossamer.urlserver.urlserver import UrlServer
 
 VARIANTS = list(ROBOTS_VARIANTS)
 READ = [name for name, verdict in ROBOTS_VARIANTS.items() if verdict == "rules"]
@@ -135,3 +142,39 @@ def test_sitemaps_can_be_left_alone(tmp_path: Path):
     assert len(only) == 10
     assert judge.missing(without, truth) == only
     assert judge.missing(log, truth) == set()
+
+
+class Clerk:
+    """Takes orders and fetches nothing."""
+
+    def __init__(self) -> None:
+        self.visits: list[Visit] = []
+
+    def start(self, visit: Visit) -> None:
+        self.visits.append(visit)
+
+
+@pytest.mark.parametrize("body", [b"User-agent: *\n", b"Sitemap: /sitemap.xml\n"])
+def test_what_names_sitemaps_is_kept_only_when_they_are_known(body: bytes):
+    """The next run does not ask for a robots.txt that it finds: what it names must be there."""
+    settings, clock, clerk = Settings(), ManualClock(), Clerk()
+    server = UrlServer(settings.urlserver, robots_agent="gossamer")
+    desk = RobotsDesk(clerk, server, settings, clock)
+    now = clock.monotonic()
+    server.offer([Due(1, "http://a.test/", "a.test")], now)
+    server.needs(now)
+    server.resolved("a.test", Resolution(("192.0.2.1",), now + 60), now)
+    server.orders(now, 1)
+    for need in server.needs(now):
+        desk.ask(need)
+    (visit,) = clerk.visits
+    desk.fetched(Fetch(visit, Outcome.OK, status=200, body=body), now)
+    records = desk.records()
+    named, waiting = desk.sitemaps()
+    if not named:
+        assert (len(records), waiting) == (1, [])
+        return
+    assert named == ["http://a.test/sitemap.xml"]
+    assert records == []
+    desk.keep(waiting)
+    assert [record.authority for record in desk.records()] == ["http://a.test"]

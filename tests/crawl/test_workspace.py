@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.clock import ManualClock, SystemClock
+from gossamer.config.settings import Settings
 from gossamer.crawl.workspace import Role, Workspace, hold_as_worker
-from gossamer.errors import WorkspaceError
+from gossamer.errors import StoreError, WorkspaceError
 
 
 def test_a_second_process_is_refused_and_told_who_is_in_it(tmp_path: Path):
@@ -189,3 +190,20 @@ def test_a_file_in_the_way_is_one_clear_message(tmp_path: Path):
 def test_a_folder_without_a_catalog_is_no_workspace(tmp_path: Path):
     with pytest.raises(WorkspaceError, match="gossamer crawl URL"):
         Workspace(tmp_path).require()
+
+
+def test_a_folder_that_cannot_be_looked_into_is_one_clear_message(tmp_path: Path):
+    with pytest.raises(WorkspaceError, match="cannot look into"):
+        Workspace(tmp_path / ("long" * 100)).require()
+
+
+def test_settings_that_cannot_be_written_down_are_one_clear_message(tmp_path: Path):
+    (tmp_path / "gossamer.toml").mkdir()
+    with pytest.raises(StoreError, match=r"cannot write .*gossamer\.toml"):
+        Workspace(tmp_path).keep_settings(Settings())
+
+
+def test_a_lock_that_cannot_be_opened_is_one_clear_message(tmp_path: Path):
+    (tmp_path / "lock").symlink_to("lock")
+    with pytest.raises(WorkspaceError, match="cannot see who uses"):
+        Workspace(tmp_path).holders()

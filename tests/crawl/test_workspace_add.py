@@ -1,6 +1,8 @@
 """`gossamer add` beside daemons, beside a crawl, and beside itself."""
 
+import contextlib
 import json
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -15,7 +17,7 @@ from gossamer.config.catalog import CatalogSettings
 from gossamer.config.settings import Settings
 from gossamer.crawl.pipeline import add_urls
 from gossamer.crawl.workspace import Workspace
-from gossamer.errors import WorkspaceError
+from gossamer.errors import CatalogError, WorkspaceError
 from gossamer.messages import Findings, Found
 from gossamer.outcomes import Outcome, State
 from gossamer.url.parts import host_of, md5_of
@@ -109,3 +111,19 @@ def test_several_adds_at_once_lose_no_start_url(tmp_path: Path):
         noted = (catalog.note("start_urls") or "").splitlines()
         assert len(noted) == len(set(noted)) == 18
         assert catalog.check() == []
+
+
+def test_a_start_url_is_noted_only_together_with_its_entry(tmp_path: Path, gossamer):
+    """Else whoever is stopped in between leaves a workspace that is finished without a visit."""
+    path = tmp_path / "w" / "catalog.db"
+    path.parent.mkdir()
+    SqliteCatalog.open(path, CatalogSettings()).close()
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "CREATE TRIGGER refusal BEFORE INSERT ON url BEGIN SELECT RAISE(ABORT, 'stop'); END"
+        )
+    with pytest.raises(CatalogError, match="cannot add URLs"):
+        add_urls(path.parent, ["http://127.0.0.1:8099/"], Settings())
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TRIGGER refusal")
+    assert "no start URL yet" in gossamer("crawl", "--dir", path.parent, check=2).stderr

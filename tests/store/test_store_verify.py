@@ -98,6 +98,22 @@ def test_a_torn_end_is_normal_only_in_an_unfinished_file(archive):
     assert report.torn_bytes > 0
 
 
+def test_what_a_catalog_points_to_must_be_there(archive):
+    """A file that is gone, or was cut between two records, has no damaged record to be found by."""
+    path, pointers = archive
+    end = pointers[-1].offset + pointers[-1].length
+    gone = path.name.replace("00001", "00002")
+    assert verify_folder(path.parent, {path.name: end}).sound
+    with path.open("r+b") as file:
+        file.truncate(pointers[-1].offset)
+    report = verify_folder(path.parent, {path.name: end, gone: 77})
+    assert [(fault.file, fault.offset, fault.length) for fault in report.faults] == [
+        (path.name, pointers[-1].offset, pointers[-1].length),
+        (gone, 0, 77),
+    ]
+    assert "is missing" in report.faults[1].problem
+
+
 def test_garbage_between_records_is_passed_over(archive):
     path, pointers = archive
     data = path.read_bytes()

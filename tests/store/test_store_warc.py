@@ -13,6 +13,7 @@ from gossamer.messages import Pointer
 from gossamer.store.disk import free_bytes
 from gossamer.store.names import archive_files, file_name, unfinished_files
 from gossamer.store.reading import read_document
+from gossamer.store.store import Known
 from gossamer.store.verify import verify_folder
 from gossamer.store.warc import WarcStore
 
@@ -186,6 +187,17 @@ def test_a_wrong_pointer_is_noticed(make_store, change):
     wrong = Pointer(right.file, right.offset + change[0], right.length + change[1])
     with pytest.raises(StoreError, match=r"cannot read gossamer-.*at byte"):
         store.read(wrong)
+
+
+def test_repetitions_of_repetitions_lead_to_the_payload_too(make_store):
+    """Archives have them in which pages were visited often before each led there itself."""
+    store = make_store()
+    stored = store.append(fetch_of(1, raw=b"same"))
+    for number in range(2, 30):
+        known = Known(f"https://a.example/{number}", 1.0, stored.payload_digest, stored.pointer)
+        stored = store.append(fetch_of(number, raw=b"same"), known=known)
+    store.sync()
+    assert store.read(stored.pointer).raw == b"same"
 
 
 def test_a_pointer_to_a_request_is_no_document(make_store):

@@ -388,8 +388,13 @@ class Catalog(CatalogReader, Remembered, Handover, Protocol):
         """Mark the stop as clean."""
         ...
 
-    def add(self, found: Iterable[Found], now: float, *, priority: int = 0) -> list[int]:
-        """Enter start URLs; return the ids of new ones. An excluded one becomes pending."""
+    def add(
+        self, found: Sequence[Found], now: float, *, priority: int = 0, note: str = ""
+    ) -> list[int]:
+        """Enter start URLs; return the ids of new ones. An excluded one becomes pending.
+
+        `note`: a note that gets their texts as lines, in the same transaction.
+        """
         ...
 
     def discover(self, found: Iterable[Found], now: float) -> list[int]:

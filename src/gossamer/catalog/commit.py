@@ -36,6 +36,8 @@ _OK: Final = int(Outcome.OK)
 _NOT_MODIFIED: Final = int(Outcome.NOT_MODIFIED)
 _PAGE: Final = int(Kind.PAGE)
 _PAGES: Final = frozenset(int(outcome) for outcome in PAGE_OUTCOMES)
+# By these a server says what there is now in the place of an earlier document.
+_SUCCESSORS: Final = _PAGES - {_NOT_MODIFIED} | {int(Outcome.HTTP_4XX)}
 # Waiting for robots.txt or for disk space says nothing about the URL: no try is counted.
 _NO_TRY: Final = frozenset(int(outcome) for outcome, rule in RULES.items() if rule.tries == FOREVER)
 _SIGN: Final = 1 << 63
@@ -100,7 +102,7 @@ class Commit:
         self._judged: list[tuple[object, ...]] = []
         self._links: list[tuple[int, bytes]] = []
         self._records: list[tuple[int, str]] = []
-        self._understood_again: list[tuple[int]] = []
+        self._replaced: list[tuple[int]] = []
         self._found: list[tuple[Found, int | None]] = []
         self._ends: dict[int, int] = {}
 
@@ -179,7 +181,10 @@ class Commit:
         )  # fmt: skip
         self._tally.move(known.host_id, _LEASED, state, due_at)
         self._tally.judge(known.outcome, findings.outcome)
-        if findings.targets and self._settings.keep_links:
+        is_replaced = (
+            known.last_page is not None and state != _PENDING and findings.outcome in _SUCCESSORS
+        )
+        if (findings.targets or is_replaced) and self._settings.keep_links:
             self._links.append((known.doc_id, findings.targets))
         if findings.found:
             is_copy = duplicate_of is not None and not self._settings.follow_duplicates
@@ -187,8 +192,8 @@ class Commit:
             self._found += [(item, known.doc_id) for item in found]
         if findings.records:
             self._records += [(known.doc_id, record) for record in findings.records]
-        if known.last_page is not None and findings.outcome != _NOT_MODIFIED:
-            self._understood_again.append((known.doc_id,))
+        if is_replaced:
+            self._replaced.append((known.doc_id,))
 
     def _tell(self, gate: Gate, known: Facts, findings: Findings) -> None:
         """Tell the gate what a URL on probation brought."""
@@ -264,7 +269,7 @@ class Commit:
         insert_many(self._connection, QUERIES["insert_fetch"], self._fetches)
         write(QUERIES["judge_url"], self._judged)
         insert_many(self._connection, QUERIES["put_links"], self._links)
-        write(QUERIES["delete_records"], self._understood_again)
+        write(QUERIES["delete_records"], self._replaced)
         insert_many(self._connection, QUERIES["insert_record"], self._records)
         write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
 

@@ -18,6 +18,12 @@ _CHECKPOINT_PAGES: Final = 12_000
 _LOG_LIMIT_BYTES: Final = 48 << 20
 _SCARCE_BYTES: Final = 1 << 20
 _ALONE: Final = nullcontext()
+# The second when a damaged schema makes SQLite say something that is no text.
+_REFUSALS: Final = (sqlite3.Error, UnicodeDecodeError)
+_NO_TEXT: Final = (sqlite3.OperationalError, UnicodeDecodeError)
+_WHOLE: Final = ("open", "close")
+"""What is done to a catalog, not in it."""
+_DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 # The sqlite3 module looks for an adapter to each NULL and each blob that is bound, and raises and
 # drops an exception when there is none: a tenth of what a commit costs. These give back what they
@@ -49,7 +55,7 @@ class Database:
         """Run statements outside a transaction of ours; an error says `what` was tried."""
         try:
             yield self.connection
-        except sqlite3.Error as error:
+        except _REFUSALS as error:
             raise translated(error, what, self.path) from error
 
     @contextmanager
@@ -153,30 +159,26 @@ def open_for_reading(path: str, cache_bytes: int) -> Database:
     return Database(path, connection, read_only=True)
 
 
-def translated(error: sqlite3.Error, what: str, path: str) -> GossamerError:
+def translated(error: sqlite3.Error | UnicodeDecodeError, what: str, path: str) -> GossamerError:
     """Return our error for one of SQLite: what was tried, on what, what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    tried = f"cannot {what} {'' if what in _WHOLE else 'in '}catalog {path}"
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
-        return DiskFullError(
-            f"cannot {what} in catalog {path}: no space left on the disk; free some and go on"
-        )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return CatalogError(
-            f"cannot {what} in catalog {path}: the file is damaged ({error}); restore a copy"
-        )
+        return DiskFullError(f"{tried}: no space left on the disk; free some and go on")
+    # Text that is none is refused by Python's module, without a code.
+    if code in _DAMAGE or (not code and isinstance(error, _NO_TEXT)):
+        return CatalogError(f"{tried}: the file is damaged ({error}); restore a copy")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return CatalogError(
-            f"cannot {what} in catalog {path}: another program holds it; end that one first"
-        )
-    return CatalogError(f"cannot {what} in catalog {path}: {error}")
+        return CatalogError(f"{tried}: another program holds it; end that one first")
+    return CatalogError(f"{tried}: {error}")
 
 
 @contextmanager
 def _opening(path: str) -> Iterator[None]:
     try:
         yield
-    except sqlite3.Error as error:
-        raise translated(error, "read", path) from error
+    except _REFUSALS as error:
+        raise translated(error, "open", path) from error
     except OSError as error:
         raise WorkspaceError(f"cannot open catalog {path}: {error.strerror}") from error
 

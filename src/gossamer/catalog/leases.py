@@ -63,6 +63,25 @@ def cut_waits(connection: sqlite3.Connection, latest: float) -> None:
         connection.execute(QUERIES[query], {"latest": latest})
 
 
+def shift_waits(connection: sqlite3.Connection, seconds: float) -> None:
+    """Let everything wait as long as before, though the clock was set back by so much."""
+    for query in ("shift_url_waits", "shift_host_waits", "shift_host_clocks"):
+        connection.execute(QUERIES[query], {"seconds": seconds})
+
+
+def last_moment(connection: sqlite3.Connection, *, by_fetches: bool) -> float:
+    """Return the latest time at which somebody was at work; `by_fetches`: by our own clock."""
+    moments = [connection.execute(QUERIES["last_run_moment"]).fetchone()[0]]
+    if by_fetches:
+        moments += connection.execute(QUERIES["last_fetched_at"]).fetchone() or ()
+    return max(moment or 0.0 for moment in moments)
+
+
+def cut_recrawls(connection: sqlite3.Connection, latest: float) -> None:
+    """Let no document wait for its next visit beyond `latest`."""
+    connection.execute(QUERIES["cut_recrawls"], {"latest": latest})
+
+
 def lease(
     connection: sqlite3.Connection,
     memory: Memory,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from gossamer.errors import WorkspaceError
+from gossamer.errors import CatalogError, WorkspaceError
 
 
 class Migration(Struct, frozen=True):
@@ -114,14 +114,20 @@ def _back_up(path: str, target: Path) -> None:
     By a connection of its own, since SQLite copies nothing for one that is writing.
     """
     unfinished = target.with_name(f"{target.name}.part")
-    unfinished.unlink(missing_ok=True)
-    os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    with (
-        contextlib.closing(sqlite3.connect(path)) as source,
-        contextlib.closing(sqlite3.connect(unfinished)) as copy,
-    ):
-        source.backup(copy)
-    unfinished.replace(target)
+    try:
+        unfinished.unlink(missing_ok=True)
+        os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with (
+            contextlib.closing(sqlite3.connect(path)) as source,
+            contextlib.closing(sqlite3.connect(unfinished)) as copy,
+        ):
+            source.backup(copy)
+        unfinished.replace(target)
+    except OSError as error:
+        raise CatalogError(
+            f"cannot copy catalog {path} to {target} before it is upgraded: {error.strerror}; "
+            "make room for the copy and run the same command again"
+        ) from error
 
 
 def _statements(text: str) -> list[str]:

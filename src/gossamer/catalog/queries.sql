@@ -149,6 +149,28 @@ UPDATE host SET next_allowed_at = min(next_allowed_at, :latest),
     parked_until = min(parked_until, :latest)
 WHERE next_allowed_at > :latest OR parked_until > :latest;
 
+-- name: shift_url_waits
+-- Retries are due earlier by the clock, which was set back; 0 would mean that none was ever tried.
+UPDATE url SET due_at = max(due_at - :seconds, 1.0) WHERE state = 0 AND due_at > 0;
+
+-- name: shift_host_waits
+-- Hosts get into the line earlier by the clock.
+UPDATE host SET next_due_at = max(next_due_at - :seconds, 0.0) WHERE next_due_at IS NOT NULL;
+
+-- name: shift_host_clocks
+-- Politeness clocks run out earlier by the clock.
+UPDATE host SET next_allowed_at = max(next_allowed_at - :seconds, 0.0),
+    parked_until = max(parked_until - :seconds, 0.0)
+WHERE next_allowed_at > 0 OR parked_until > 0;
+
+-- name: last_run_moment
+-- When the latest run ended, or began.
+SELECT max(coalesce(ended_at, began_at)) FROM run;
+
+-- name: cut_recrawls
+-- No document waits longer for its next fetch than the longest interval, whatever the clock was.
+UPDATE url SET next_fetch_at = :latest WHERE next_fetch_at IS NOT NULL AND next_fetch_at > :latest;
+
 -- name: last_run
 -- The run before this one.
 SELECT run_id, ended_at FROM run ORDER BY run_id DESC LIMIT 1;

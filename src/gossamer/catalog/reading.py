@@ -145,6 +145,12 @@ def check(database: Database) -> list[str]:
     return wrong
 
 
+def is_sound(database: Database) -> bool:
+    """Look for damage in the file itself."""
+    with database.doing("look for damage") as connection:
+        return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+
+
 def _targets(
     connection: sqlite3.Connection, targets: bytes, remembered: dict[bytes, str | None]
 ) -> Iterator[str]:

@@ -45,6 +45,7 @@ from gossamer.outcomes import Outcome
 
 # The wall clock may be corrected a little at any time; more than this is a step.
 _STEP_SECONDS: Final = 60.0
+_REQUEUED_AT_ONCE: Final = 10_000
 
 
 class SqliteCatalog(SqliteReader):
@@ -108,12 +109,18 @@ class SqliteCatalog(SqliteReader):
     ) -> Recovery:
         """Start a run: leases return to pending, stored waits are cut to the longest there is.
 
+        If the clock was set back since the last run, what waits does not wait for it to catch up.
+
         With `keep_delivered_seconds`, leases whose results are on their way are kept, if that is
         not longer ago than this.
         """
         self._longest_wait_seconds = longest_wait_seconds
         self._latest_now = now
         with self._counting("begin a run", now) as (connection, _, tally):
+            # Of those who share a catalog, some may go by the clock of another machine.
+            last = leases.last_moment(connection, by_fetches=not self._shared)
+            if now < last:
+                leases.shift_waits(connection, last - now)
             return leases.begin_run(
                 connection, tally, now, longest_wait_seconds, keep_delivered_seconds
             )
@@ -129,9 +136,16 @@ class SqliteCatalog(SqliteReader):
         with self._writing("end a run") as (connection, _):
             connection.execute(QUERIES["end_run"], (now,))
 
-    def add(self, found: Iterable[Found], now: float, *, priority: int = 0) -> list[int]:
-        """Enter start URLs; return the ids of new ones. An excluded one becomes pending."""
+    def add(
+        self, found: Sequence[Found], now: float, *, priority: int = 0, note: str = ""
+    ) -> list[int]:
+        """Enter start URLs; return the ids of new ones. An excluded one becomes pending.
+
+        `note`: a note that gets their texts as lines, in the same transaction.
+        """
         with self._counting("add URLs", now) as (connection, memory, tally):
+            if note:
+                _extend_note(connection, note, [item.url for item in found])
             named = ((item, None) for item in found)
             return discover(connection, memory, tally, named, now, priority=priority, named=True)
 
@@ -146,6 +160,7 @@ class SqliteCatalog(SqliteReader):
         """Lease up to `count` URLs, fair over hosts, breadth first inside a host."""
         with self._writing("lease URLs", synced=self._syncs_leases) as (connection, memory):
             if now < self._latest_now - _STEP_SECONDS:
+                leases.shift_waits(connection, self._latest_now - now)
                 leases.cut_waits(connection, now + self._longest_wait_seconds)
             self._latest_now = now
             return self._lease(connection, memory, count, per_host, now, reject_hosts)
@@ -220,9 +235,21 @@ class SqliteCatalog(SqliteReader):
         return commit.Commit(connection, memory, self._settings, now, gate).apply(verdicts)
 
     def requeue_due(self, now: float, limit: int) -> int:
-        """Turn done and failed URLs whose next fetch has come into pending ones; count them."""
-        with self._counting("requeue URLs", now) as (connection, _, tally):
-            return leases.requeue(connection, tally, now, limit)
+        """Turn done and failed URLs whose next fetch has come into pending ones; count them.
+
+        In several transactions, so that neither memory nor the log grows with their number.
+        """
+        requeued = 0
+        with self._writing("cut waits") as (connection, _):
+            leases.cut_recrawls(connection, now + self._settings.recrawl_max_seconds)
+        while requeued < limit:
+            wanted = min(limit - requeued, _REQUEUED_AT_ONCE)
+            with self._counting("requeue URLs", now) as (connection, _, tally):
+                found = leases.requeue(connection, tally, now, wanted)
+            requeued += found
+            if found < wanted:
+                break
+        return requeued
 
     def try_again(self, outcomes: Iterable[int], tries: int, now: float) -> int:
         """Turn URLs that failed so, in fewer tries than this, into pending ones; count them."""
@@ -257,11 +284,7 @@ class SqliteCatalog(SqliteReader):
     def extend_note(self, key: str, lines: Iterable[str]) -> list[str]:
         """Add lines to a note unless it has them; return all its lines."""
         with self._writing("keep a note") as (connection, _):
-            row = connection.execute(QUERIES["note"], (key,)).fetchone()
-            earlier = row[0].splitlines() if row is not None else []
-            every = list(dict.fromkeys([*earlier, *lines]))
-            connection.execute(QUERIES["put_note"], (key, "\n".join(every)))
-            return every
+            return _extend_note(connection, key, lines)
 
     # What the URL server and the store server of one workspace tell each other.
 
@@ -339,6 +362,14 @@ class SqliteCatalog(SqliteReader):
             tally = Tally()
             yield connection, memory, tally
             tally.write(connection, memory.new_turn(), now)
+
+
+def _extend_note(connection: sqlite3.Connection, key: str, lines: Iterable[str]) -> list[str]:
+    row = connection.execute(QUERIES["note"], (key,)).fetchone()
+    earlier = row[0].splitlines() if row is not None else []
+    every = list(dict.fromkeys([*earlier, *lines]))
+    connection.execute(QUERIES["put_note"], (key, "\n".join(every)))
+    return every
 
 
 def _data_version(connection: sqlite3.Connection) -> int:

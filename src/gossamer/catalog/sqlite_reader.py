@@ -224,6 +224,10 @@ class SqliteReader:
         with self._database.doing("read archive files") as connection:
             return dict(connection.execute(QUERIES["known_good"]).fetchall())
 
+    def is_sound(self) -> bool:
+        """Whether the file can be what was written to it; reads all of it."""
+        return reading.is_sound(self._database)
+
     def check(self) -> list[str]:
         """Return what is wrong with the accounting; nothing is the only good answer."""
         return reading.check(self._database)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from gossamer.config.settings import Settings
 from gossamer.config.spider import SpiderSettings
 from gossamer.crawl.workspace import Workspace
-from gossamer.errors import ConfigError, GossamerError, StoreError
+from gossamer.errors import ConfigError, GossamerError
 from gossamer.wording import bytes_in_words
 
 OK = "ok"
@@ -298,9 +298,12 @@ def _catalog(path: Path, settings: Settings) -> Check:
 
 
 def _archive(place: Workspace, settings: Settings) -> Check:
+    from gossamer.catalog.sqlite import SqliteCatalog
     from gossamer.store.verify import verify_folder
 
-    report = verify_folder(place.archive)
+    with SqliteCatalog.open(place.catalog, settings.catalog, read_only=True) as catalog:
+        known_good = catalog.known_good()
+    report = verify_folder(place.archive, known_good)
     found = f"{report.files} files, {sum(report.records.values()):,} sound records"
     if not report.sound:
         first = report.faults[0]
@@ -308,32 +311,7 @@ def _archive(place: Workspace, settings: Settings) -> Check:
         advice = "restore the file from a copy; all other records can be read"
         damage = f"{found}, {report.fault_count} damaged: {where}: {first.problem}"
         return Check("archive", PROBLEM, damage, advice)
-    lost = _lost_files(place, settings)
-    if lost:
-        advice = "restore it from a copy; what was fetched into other files can be read"
-        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-        missing = f"{found}, but {lost[0]}{more} is not there as far as the catalog refers to it"
-        return Check("archive", PROBLEM, missing, advice)
     if report.torn_bytes:
         torn = f"{found}, {bytes_in_words(report.torn_bytes)} at torn ends"
         return Check("archive", WARNING, torn, "the next crawl cuts them; nothing is lost")
     return Check("archive", OK, found)
-
-
-def _lost_files(place: Workspace, settings: Settings) -> list[str]:
-    """Return files of the archive that are gone, or shorter than the catalog knows them."""
-    from gossamer.catalog.sqlite import SqliteCatalog
-
-    with SqliteCatalog.open(place.catalog, settings.catalog, read_only=True) as catalog:
-        known = catalog.known_good()
-    return sorted(name for name, end in known.items() if _size(place.archive, name) < end)
-
-
-def _size(archive: Path, name: str) -> int:
-    from gossamer.store.names import open_archive
-
-    try:
-        with open_archive(archive, name) as file:
-            return os.fstat(file.fileno()).st_size
-    except StoreError:
-        return 0

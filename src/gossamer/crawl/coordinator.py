@@ -30,7 +30,7 @@ from gossamer.crawl.link import Tag
 from gossamer.crawl.mishaps import Mishaps
 from gossamer.crawl.parts import Parts
 from gossamer.crawl.progress import Progress, Rate, memory_of, progress_of
-from gossamer.crawl.recall import stored_clocks
+from gossamer.crawl.recall import end_run, stored_clocks
 from gossamer.crawl.stops import Stop
 from gossamer.crawl.supply import Supply
 from gossamer.messages import Found, Kind, Visit
@@ -285,14 +285,19 @@ class Coordinator:
 
     def _add_sitemaps(self) -> None:
         """Enter the sitemaps that robots.txt files name; only what they list must be in scope."""
-        named = self._robots.sitemaps()
+        named, records = self._robots.sitemaps()
         if not named or not self._settings.crawl.sitemaps:
+            self._robots.keep(records)
             return
         found = [self._sitemap(url) for url in set(named)]
         wall = self._clock.time()
-        self._keeper.write(
-            lambda catalog: catalog.discover(found, wall), lambda _: self._supply.more_now()
-        )
+
+        def then(new: list[int]) -> None:
+            del new
+            self._robots.keep(records)
+            self._supply.more_now()
+
+        self._keeper.write(lambda catalog: catalog.discover(found, wall), then)
 
     def _sitemap(self, url: str) -> Found:
         found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
@@ -327,7 +332,7 @@ class Coordinator:
             clocks = self._clocks(self._clock.monotonic())
             robots = self._robots.records()
             self._writer.submit(lambda catalog: catalog.commit((), wall, clocks, (), robots))
-            self._writer.submit(lambda catalog: catalog.end_run(wall))
+            self._writer.submit(lambda catalog: end_run(catalog, self._clock))
         self._writer.submit(lambda catalog: catalog.counts(), self._count)
         self._listen_until(self._clock.monotonic() + 60.0, lambda: self._writer.idle)
 

@@ -248,7 +248,8 @@ def archive_store(assignment: Assignment, clock: Clock) -> "WarcStore | None":
 def _archived(assignment: Assignment, clock: Clock) -> "Archived":
     from gossamer.crawl.archived import Archived  # noqa: PLC0415 - a map of a site keeps nothing
 
-    return Archived(assignment.catalog, assignment.settings.catalog, clock)
+    folder = Path(assignment.archive)
+    return Archived(assignment.catalog, folder, assignment.settings.catalog, clock)
 
 
 def _raw_copies(settings: Settings) -> "RawCopies":

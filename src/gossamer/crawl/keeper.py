@@ -65,6 +65,9 @@ class Keeper:
         self._committing = False
         self._stuck: list[Callable[[], None]] = []
         self._retry_at = 0.0
+        self._refused_since: float | None = None
+        """When the disk first refused, if nothing was kept since: the space that a file system says
+        is free is not all that counts (inodes, quotas, rights)."""
         self.paused = ""
         """Why nothing is fetched at the moment; empty when all is well."""
         self.counts = counts
@@ -152,6 +155,8 @@ class Keeper:
 
         def then(answer: tuple[Committed, Counts]) -> None:
             self._committing = False
+            if self._archive is None or any(each.pointer is not None for each in batch):
+                self._refused_since = None
             committed, self.counts = answer
             self._ledger.committed(batch, self.counts.pages)
             self.on_committed(verdicts, committed)
@@ -189,8 +194,9 @@ class Keeper:
     def pause(self, what: str, detail: str) -> None:
         """Fetch nothing until the disk has recovered."""
         now = self._clock.monotonic()
-        if not self.paused:
-            self._stops.paused_at = now
+        if self._refused_since is None:
+            self._refused_since = now
+        self._stops.paused_at = self._refused_since
         self.paused = f"paused: {what}"
         self._stops.pause_detail = detail
         self._retry_at = now + _RETRY_SECONDS

@@ -5,6 +5,8 @@ asked for bounds what is on the wire, and also what a crash may cost in repeated
 when its findings have been written down (`report_log.py`), or reported where nothing is kept; a
 backlog of these waits for its transaction while further visits go out. Where they are not written
 down, it is when they are committed.
+Findings that name very many URLs count for more than one, by what they weigh in memory; and while
+pages are like that, fewer visits go out.
 Where the findings reach the catalog by another way (the store server), a visit holds its place
 until it is marked as delivered there; after that it is only awaited, as a page that may come.
 """
@@ -20,6 +22,10 @@ _MANY_IN_A_TRANSACTION: Final = 128
 """With so many findings in it, its own cost does not count any more."""
 _MORE_IN_MEMORY: Final = 4
 """So many times as many where nothing is kept, and a loss of power cannot cost more by it."""
+_MANY_URLS: Final = 500
+"""For each so many URLs that findings name, they count for one more."""
+_FADING: Final = 0.75
+"""How much of what the heaviest page weighed is expected of the next ones, with each visit less."""
 
 
 class Out(Struct, frozen=True, gc=False):
@@ -54,6 +60,10 @@ class Ledger:
         self._holders: dict[str, dict[int, int]] = {}
         """For each address the workers with visits out to it, the first one first."""
         self._waiting_pages = 0
+        self._heaviness = 0
+        """For how many more those that wait count."""
+        self._usual = 0.0
+        """For how many more the next visits are expected to count: the heaviest of late tells."""
         self.pages = pages
         self.waiting = 0
         """Visits that are over and wait for their transaction."""
@@ -79,7 +89,11 @@ class Ledger:
 
     def credit(self) -> int:
         """Return how many more orders may go out now."""
-        credit = self._concurrency - len(self._out) - max(0, self.waiting - self.backlog)
+        places = self._concurrency - len(self._out)
+        waiting = self.waiting + self._heaviness + len(self._out) * self._usual
+        credit = min(places, int((places + self.backlog - waiting) / (1 + self._usual)))
+        if not self.uncommitted:
+            credit = max(credit, 1)
         if self._max_pages:
             may_become_pages = len(self._out) + self._waiting_pages + self.awaited
             credit = min(credit, self._max_pages - self.pages - may_become_pages)
@@ -116,6 +130,9 @@ class Ledger:
     def wait_for(self, findings: Findings) -> None:
         """Note findings that no visit stands behind, or not any more."""
         self.waiting += 1
+        more = len(findings.found) // _MANY_URLS
+        self._heaviness += more
+        self._usual = max(more, self._usual * _FADING)
         if self._max_pages:
             self._waiting_pages += findings.is_page
 
@@ -123,6 +140,8 @@ class Ledger:
         """Note that findings are in the catalog, which now counts this many pages."""
         self.waiting -= len(findings)
         self.held -= len(findings)
+        if self._heaviness:
+            self._heaviness -= sum(len(each.found) // _MANY_URLS for each in findings)
         if self._max_pages:
             self._waiting_pages -= sum(finding.is_page for finding in findings)
         self.pages = pages

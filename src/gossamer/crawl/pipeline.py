@@ -39,7 +39,7 @@ from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.names import Names, own_addresses
 from gossamer.crawl.parts import Parts
 from gossamer.crawl.progress import Progress
-from gossamer.crawl.recall import Recall
+from gossamer.crawl.recall import Recall, is_owed
 from gossamer.crawl.report_log import ReportLog, begin_run
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
 from gossamer.crawl.seeds import canonical_starts, note_secrets, reconsider, seed
@@ -300,7 +300,7 @@ def wired(
                 settings.urlserver,
                 clock.monotonic(),
                 clock.time(),
-                owed=not recovery.clean,
+                owed=is_owed(catalog, recovery, clock),
             ),
             ledger=ledger,
             stops=stops,

@@ -3,8 +3,8 @@
 Politeness survives a restart: the stored moment before which a host may not be asked counts, and
 where the last run did not end by itself, a request may have gone out after that was stored, so
 each host is owed its whole interval from the start of this run: the stored one, or the one that its
-URLs ask for, since that request may have been the first. robots.txt files are used as long as they
-are fresh.
+URLs ask for, since that request may have been the first. It is owed as well where the clocks do not
+agree on how long ago the last run ended. robots.txt files are used as long as they are fresh.
 """
 
 from collections import OrderedDict
@@ -14,7 +14,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.catalog.catalog import Catalog, HostClock, RobotsRecord
+from gossamer.catalog.catalog import Catalog, HostClock, Recovery, RobotsRecord
+from gossamer.clock import Clock
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.crawl.robots import RobotsDesk
 from gossamer.messages import Due
@@ -24,6 +25,8 @@ from gossamer.urlserver.urlserver import HostClock as Pace
 from gossamer.urlserver.urlserver import UrlServer
 
 _MAX_REMEMBERED: Final = 10_000
+_CLOCKS: Final = "clocks"
+_AGREEMENT_SECONDS: Final = 0.01
 
 
 class Recalled(Struct, frozen=True):
@@ -44,7 +47,7 @@ class Recall:
         *,
         owed: bool,
     ) -> None:
-        """`owed`: the last run did not end by itself."""
+        """`owed`: see `is_owed`."""
         self._gap = 1.0 / settings.host_per_second if settings.host_per_second else 0.0
         self._owed = owed
         self._began = began
@@ -96,6 +99,28 @@ class Recall:
         if len(self._seen) > _MAX_REMEMBERED:
             self._seen.popitem(last=False)
         return True
+
+
+def end_run(catalog: Catalog, clock: Clock) -> None:
+    """Mark the stop as clean, and note what the clocks show."""
+    wall = clock.time()
+    catalog.put_note(_CLOCKS, f"{wall} {clock.monotonic()}")
+    catalog.end_run(wall)
+
+
+def is_owed(catalog: Catalog, recovery: Recovery, clock: Clock) -> bool:
+    """Whether hosts may have been asked later than their stored times say.
+
+    A wall clock that was set forward since shows that more time has passed than did; the other
+    clock cannot be set, but it begins anew with the machine, and rests while that sleeps.
+    """
+    if not recovery.clean or recovery.run_id == 1:
+        return not recovery.clean
+    wall, _, monotonic = (catalog.note(_CLOCKS) or "").partition(" ")
+    if not monotonic:
+        return True
+    by_wall, by_monotonic = clock.time() - float(wall), clock.monotonic() - float(monotonic)
+    return by_monotonic < 0 or by_wall > by_monotonic + _AGREEMENT_SECONDS
 
 
 def _wanted_delays(batch: Iterable[Due]) -> dict[str, float]:

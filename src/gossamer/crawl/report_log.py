@@ -71,8 +71,7 @@ class ReportLog:
 
     def use(self, run_id: int) -> None:
         """Begin anew, for a run."""
-        for file in self._files:
-            os.ftruncate(file, 0)
+        self.drop()
         self._run_id = run_id
         self._number = self._end = 0
 
@@ -83,13 +82,13 @@ class ReportLog:
         record = _RECORD.pack(len(data), crc32(data, crc32(head))) + data
         if not self._end:
             record = head + record
-        file = self._files[self._number % 2]
+        which = self._number % 2
         try:
-            disk.write_all(self._system, file, record)
+            disk.write_all(self._system, self._files[which], record)
         except OSError as error:
             # Half a record would hide all that come after it.
-            os.ftruncate(file, self._end)
-            raise disk.refusal("write to", self._folder / NAMES[self._number % 2], error) from error
+            self._cut(which, self._end)
+            raise disk.refusal("write to", self._folder / NAMES[which], error) from error
         self._end += len(record)
 
     def turn(self) -> int:
@@ -101,12 +100,18 @@ class ReportLog:
 
     def forget(self, complete: int) -> None:
         """Note that a complete file has been committed, before the next one is; any thread may."""
-        os.ftruncate(self._files[complete % 2], 0)
+        self._cut(complete % 2, 0)
 
     def drop(self) -> None:
         """Make nothing of what is here be found again; any thread may."""
-        for file in self._files:
-            os.ftruncate(file, 0)
+        for which in range(len(self._files)):
+            self._cut(which, 0)
+
+    def _cut(self, which: int, size: int) -> None:
+        try:
+            self._system.ftruncate(self._files[which], size)
+        except OSError as error:
+            raise disk.refusal("cut", self._folder / NAMES[which], error) from error
 
     def close(self) -> None:
         """Let go of the files."""

@@ -4,6 +4,8 @@ The bodies never pass through a worker or the store: rules belong to the URL ser
 was let through by the URL server, so it counts in the limits of its host and address like a page.
 """
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from gossamer.catalog.catalog import RobotsRecord
@@ -32,11 +34,14 @@ class RobotsDesk:
         self._spider = spider
         self._urlserver = urlserver
         self._max_bytes = settings.urlserver.robots_max_bytes
+        self._max_age = settings.urlserver.robots_max_age_seconds
         self._joiner = Joiner(settings.url)
         self._clock = clock
         self._out: dict[int, FetchRobots] = {}
         self._records: list[RobotsRecord] = []
         self._sitemaps: list[str] = []
+        self._naming: list[RobotsRecord] = []
+        """Those that name these sitemaps."""
 
     @property
     def busy(self) -> bool:
@@ -78,33 +83,47 @@ class RobotsDesk:
         records, self._records = self._records, []
         return records
 
-    def sitemaps(self) -> list[str]:
-        """Return the sitemaps named since the last call."""
-        sitemaps, self._sitemaps = self._sitemaps, []
-        return sitemaps
+    def sitemaps(self) -> tuple[list[str], list[RobotsRecord]]:
+        """Return the sitemaps named since the last call, and what to `keep` when they are known.
+
+        Were it kept before, a run that ends in between would leave them unknown: the next one has
+        no reason to ask for that robots.txt.
+        """
+        named = self._sitemaps, self._naming
+        self._sitemaps, self._naming = [], []
+        return named
+
+    def keep(self, records: Iterable[RobotsRecord]) -> None:
+        """Have these stored, too."""
+        self._records += records
 
     def recall(self, record: RobotsRecord, now: float) -> None:
         """Give the URL server a robots.txt of an earlier run."""
         wall = self._clock.time()
+        age = wall - record.fetched_at
+        if age < 0:
+            # The clock was set back since: nobody knows how old it is.
+            age = float(self._max_age)
         since = record.unreachable_since
         self._urlserver.restore_robots(
             record.authority,
             RobotsAnswer(Outcome(record.outcome), record.status, record.body, detail=record.detail),
-            age_seconds=max(0.0, wall - record.fetched_at),
+            age_seconds=age,
             now=now,
             unreachable_seconds=None if since is None else max(0.0, wall - since),
         )
 
     def _note(self, authority: str, answer: RobotsAnswer, rules: RobotsRules, now: float) -> None:
         # The protocol wants whole URLs; many sites write a path.
-        named = self._joiner.join_all(f"{authority}/", rules.sitemaps)
-        self._sitemaps.extend(url for url in named if url is not None)
+        joined = self._joiner.join_all(f"{authority}/", rules.sitemaps)
+        named = [url for url in joined if url is not None]
+        self._sitemaps += named
         if rules.failures and rules.state is not RobotsState.UNREACHABLE:
             # The last good copy is in use, and it is what the catalog has.
             return
         wall = self._clock.time()
         since = rules.unreachable_since
-        self._records.append(
+        (self._naming if named else self._records).append(
             RobotsRecord(
                 authority=authority,
                 fetched_at=wall,

@@ -48,10 +48,11 @@ def seed(catalog: Catalog, starts: Sequence[str], now: float) -> tuple[list[str]
     """Enter start URLs; return all the workspace has ever been given, and how many are new."""
     if not starts:
         return seeds_of(catalog), 0
-    # Noted first: whoever meets a URL knows then that it is a start URL, which decides its scope.
-    seeds = catalog.extend_note(_STARTS, starts)
+    # Noted together: whoever meets a URL knows that it is a start URL, which decides its scope, and
+    # whoever is killed leaves no workspace that has start URLs and nothing to do.
     found = [Found(url=url, md5=md5_of(url), host=host_of(url), depth=0) for url in starts]
-    return seeds, len(catalog.add(found, now, priority=1))
+    new = catalog.add(found, now, priority=1, note=_STARTS)
+    return seeds_of(catalog), len(new)
 
 
 def name_only(catalog: Catalog, urls: Sequence[str]) -> None:

@@ -77,7 +77,8 @@ class Stops:
         return Stop(
             "disk_full",
             STORAGE_CODE,
-            f"stopped: {self.pause_detail}; make room and run the same command again to go on",
+            f"stopped: {self.pause_detail}; "
+            "remove the cause and run the same command again to go on",
             at_once=True,
         )
 

@@ -33,6 +33,7 @@ from gossamer.config.load import Loaded
 from gossamer.config.secrets import without_secrets
 from gossamer.config.settings import Settings
 from gossamer.errors import WorkspaceError
+from gossamer.store import disk
 
 Role = Literal["crawl", "news", "service", "url-server", "store-server", "dc-daemon", "add"]
 
@@ -57,12 +58,21 @@ class Workspace:
     def keep_settings(self, settings: Settings) -> None:
         """Write down the settings of this run, for people, without what is secret in them."""
         kept = Loaded(without_secrets(settings), {})
-        self.settings_file.touch(mode=0o600)
-        self.settings_file.write_text(to_toml(rows(kept)), encoding="utf-8")
+        try:
+            self.settings_file.touch(mode=0o600)
+            self.settings_file.write_text(to_toml(rows(kept)), encoding="utf-8")
+        except OSError as error:
+            raise disk.refusal("write", self.settings_file, error) from error
 
     def exists(self) -> bool:
         """Whether there is a workspace here."""
-        return self.catalog.exists()
+        try:
+            return self.catalog.exists()
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot look into {self.directory}: {error.strerror}; "
+                "choose a folder that you may read"
+            ) from error
 
     def require(self, make: str = "gossamer crawl URL") -> Self:
         """Complain unless there is a workspace here; `make` is the command that makes one."""
@@ -186,6 +196,11 @@ def _is_held_alone(place: Path) -> bool:
         handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot see who uses {place.parent}: {place.name}: {error.strerror}; "
+            "make it a file that you may read, or remove it while nothing runs"
+        ) from error
     try:
         return not _flock(handle, fcntl.LOCK_SH)
     finally:

@@ -27,6 +27,7 @@ class System:
     open_in: Callable[[int, str, int, int], int] = _open_in
     """The same in an open folder."""
     write: Callable[[int, bytes | memoryview], int] = os.write
+    ftruncate: Callable[[int, int], None] = os.ftruncate
     fdatasync: Callable[[int], None] = os.fdatasync
     fsync: Callable[[int], None] = os.fsync
     syncfs: Callable[[int], None] = file_system.syncfs

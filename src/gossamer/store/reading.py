@@ -1,6 +1,8 @@
 """A pointer becomes a document again; any process may read a folder of archive files."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -12,8 +14,9 @@ from gossamer.store.members import Member, Record, member_at, members, record_of
 from gossamer.store.names import open_archive
 from gossamer.store.store import Known, StoredDocument, payload_digest
 
-# The payload of a repetition is one step away; a chain can only come from a catalog that is wrong.
-_MAX_STEPS: Final = 4
+# The payload of a repetition is one step away. There are archives in which a page that was visited
+# often repeats its repetitions; each step leads to an earlier record.
+_MAX_STEPS: Final = 10_000
 PAYLOAD_TYPES: Final = ("response", "resource")
 """Types of records that hold a payload themselves."""
 _FIELD: Final = re.compile(r"([^:\r\n]+): ([^\r\n]*)\r\n")
@@ -21,13 +24,26 @@ _FIELD: Final = re.compile(r"([^:\r\n]+): ([^\r\n]*)\r\n")
 
 def read_document(folder: Path, pointer: Pointer) -> StoredDocument:
     """Read the document at a pointer, with the request and the metadata stored beside it."""
-    with open_archive(folder, pointer.file) as file:
-        try:
-            return _document(folder, file, pointer)
-        except (StoreError, OSError) as error:
-            raise StoreError(
-                f"cannot read {pointer.file} at byte {pointer.offset}: {error}"
-            ) from error
+    with _reading(folder, pointer) as file:
+        return _document(folder, file, pointer)
+
+
+def original_of(folder: Path, pointer: Pointer) -> Known:
+    """Find the payload of a document: that of itself, or the one that it repeats; verified."""
+    with _reading(folder, pointer) as file:
+        record, place = record_of(_member_of(file, pointer).data), pointer
+        if record.header("warc-type") == "revisit":
+            original = _original(folder, record)
+            if original is None:
+                raise StoreError("it repeats a payload and does not say where that is")
+            record, place = original
+        verified_payload(record)
+    return Known(
+        uri=record.header("warc-target-uri"),
+        fetched_at=moment_of(record.header("warc-date")),
+        payload_digest=record.header("warc-payload-digest"),
+        pointer=place,
+    )
 
 
 def moment_of(date: str) -> float:
@@ -53,18 +69,31 @@ def verified_payload(record: Record) -> tuple[bytes, bytes]:
     return head, raw
 
 
+@contextmanager
+def _reading(folder: Path, pointer: Pointer) -> Iterator[BinaryIO]:
+    """Give the file of a pointer; errors say where in it they were met."""
+    with open_archive(folder, pointer.file) as file:
+        try:
+            yield file
+        except (StoreError, OSError) as error:
+            raise StoreError(
+                f"cannot read {pointer.file} at byte {pointer.offset}: {error}"
+            ) from error
+
+
 def _document(folder: Path, file: BinaryIO, pointer: Pointer) -> StoredDocument:
     record = record_of(_member_of(file, pointer).data)
     revisit_of: Known | None = None
     raw: bytes | None
     if record.header("warc-type") == "revisit":
         head, _ = split_block(record.block)
-        raw, place = _referred_payload(folder, record)
+        original = _original(folder, record)
+        raw = None if original is None else verified_payload(original[0])[1]
         revisit_of = Known(
             uri=record.header("warc-refers-to-target-uri"),
             fetched_at=moment_of(record.header("warc-refers-to-date")),
             payload_digest=record.header("warc-payload-digest"),
-            pointer=place,
+            pointer=None if original is None else original[1],
         )
     elif record.header("warc-type") in PAYLOAD_TYPES:
         head, raw = verified_payload(record)
@@ -111,19 +140,19 @@ def _companions(
     return request_head, metadata
 
 
-def _referred_payload(folder: Path, record: Record) -> tuple[bytes | None, Pointer | None]:
-    """Follow a repetition to the payload it stands for, and say where that is."""
+def _original(folder: Path, record: Record) -> tuple[Record, Pointer] | None:
+    """Follow a repetition to the record whose payload it repeats; None if it names none."""
     expected = record.header("warc-payload-digest")
     for _ in range(_MAX_STEPS):
         name = record.header("warc-refers-to-filename")
         offset = record.header("warc-refers-to-file-offset")
         if not name or not offset.isdecimal():
-            return None, None
+            return None
         with open_archive(folder, name) as file:
             member = member_at(file, int(offset))
         record = record_of(member.data)
         if record.header("warc-type") in PAYLOAD_TYPES:
             if record.header("warc-payload-digest") != expected:
                 raise StoreError(f"{name} at byte {offset} does not hold the payload {expected}")
-            return verified_payload(record)[1], Pointer(name, member.offset, member.length)
-    raise StoreError("it repeats a repetition of a repetition")
+            return record, Pointer(name, member.offset, member.length)
+    raise StoreError(f"it repeats a repetition, and so on for more than {_MAX_STEPS:,} steps")

@@ -3,6 +3,7 @@
 import os
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -47,9 +48,14 @@ class Report(Struct):
         return self.fault_count == 0
 
 
-def verify_folder(folder: Path) -> Report:
-    """Verify every archive file of a folder."""
+def verify_folder(folder: Path, known_good: Mapping[str, int] | None = None) -> Report:
+    """Verify every archive file of a folder.
+
+    `known_good`: how far files must reach at least, since a catalog points to what is there.
+    """
     report = Report()
+    for name, end in (known_good or {}).items():
+        _verify_length(folder, name, end, report)
     for path in archive_files(folder):
         verify_file(path, report)
     return report
@@ -70,6 +76,18 @@ def verify_file(path: Path, report: Report) -> None:
                     _enter(report, name, file, member)
         except OSError as error:
             _fault(report, Fault(name, 0, size, "", f"cannot be read: {error.strerror}"))
+
+
+def _verify_length(folder: Path, name: str, end: int, report: Report) -> None:
+    try:
+        with open_archive(folder, name) as file:
+            size = file.seek(0, os.SEEK_END)
+    except StoreError:
+        _fault(report, Fault(name, 0, end, "", "the catalog points to it, and it is missing"))
+        return
+    if size < end:
+        problem = f"the file ends here, and the catalog points to what was there up to byte {end}"
+        _fault(report, Fault(name, size, end - size, "", problem))
 
 
 def _enter(report: Report, name: str, file: BinaryIO, member: Member) -> None:
