@@ -1,12 +1,13 @@
 """`gossamer site --check-assets`: how assets are asked for, and how the answers are told."""
 
 import json
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from site_rig import Asked, Reply, Site, page, run_site
+from site_rig import Asked, Reply, Site, moved, page, run_site
 
 PICTURE = Reply(b"PNG" * 100, headers={"Content-Type": "image/png"})
 
@@ -148,3 +149,18 @@ def test_a_host_that_lets_us_wait_does_not_keep_us_from_the_others():
     assert result.returncode == 0, result.stderr
     assert f"1 of 2 assets were not looked at, such as {pictures[0]}" in result.stdout
     assert "Audit: 0 errors" in result.stdout
+
+
+def test_an_asset_of_a_host_where_nobody_answers_is_broken():
+    """Though its robots.txt comes first, and nobody gets to the asset itself."""
+    with socket.create_server(("127.0.0.4", 0)) as gone:
+        nowhere = f"http://127.0.0.4:{gone.getsockname()[1]}/x.png"
+    answers = {"/": f"<img src={nowhere}><img src=/to.png>", "/to.png": moved(nowhere)}
+    with Site(answers) as site:
+        result = run_site(
+            *(site.url(), "--check-assets", "--fail-on", "error"),
+            *("--set", "url.allow_private=true", "--set", "crawl.patience_seconds=1"),
+        )
+    assert result.returncode == 1, result.stderr
+    assert f"{nowhere}  (net.refused" in result.stdout
+    assert f"{site.url('/to.png')}  (net.refused" in result.stdout

@@ -24,7 +24,7 @@ from gossamer.site.observation import WEIGHER, Weight
 from gossamer.site.ring import TimeLimit
 from gossamer.site.settings import TRIES
 from gossamer.url.address import port_refusal
-from gossamer.url.parts import host_of, md5_of, port_of, site_of
+from gossamer.url.parts import authority_of, host_of, md5_of, port_of, site_of
 
 _MAX_HOPS: Final = 10
 _GET_BYTES: Final = 65_536
@@ -36,6 +36,7 @@ _BAD_ANSWERS: Final = (
     *("proto.", "body."),
 )
 """How the outcomes begin of requests that reached a server and got no answer worth the name."""
+_NO_SERVER: Final = ("net.", "dns.", "tls.")
 _decode: Final = msgspec.json.Decoder(Weight).decode
 
 
@@ -171,12 +172,23 @@ def _result(catalog: SqliteCatalog, url: str) -> AssetCheck | None:
     for _ in range(_MAX_HOPS):
         target = row.fetch.redirect_to if row is not None and row.fetch is not None else None
         further = catalog.find(target) if target is not None else None
-        if further is None or further.state in (State.PENDING, State.LEASED):
+        if further is None:
             break
         row = further
-    if row is None or row.outcome is None or row.state in (State.PENDING, State.LEASED):
+    if row is None:
         return None
+    if row.outcome is None or row.state in (State.PENDING, State.LEASED):
+        return _unreachable(catalog, url, row.url)
     return _check(catalog, url, row)
+
+
+def _unreachable(catalog: SqliteCatalog, url: str, end: str) -> AssetCheck | None:
+    """Return why nobody could ask: the robots.txt that comes first found no server there."""
+    robots = catalog.robots(authority_of(end))
+    if robots is None or not name_of(robots.outcome).startswith(_NO_SERVER):
+        return None
+    error = error_of(robots.outcome, robots.status, robots.detail)
+    return AssetCheck(url, robots.status, error, outcome=name_of(robots.outcome))
 
 
 def _check(catalog: SqliteCatalog, url: str, row: UrlRow) -> AssetCheck:
