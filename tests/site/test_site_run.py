@@ -342,6 +342,16 @@ def test_the_command_offers_all_formats_there_are():
     assert tuple(writing.FORMATS) == FORMATS
 
 
+def test_a_sitemap_that_lists_nothing_says_why(tmp_path):
+    """As that of a preview, whose canonical links are those of the real site."""
+    real = "<link rel=canonical href='https://real.example/'>"
+    for head, complains in ((real, True), ("", False)):
+        with Site({"/": f"<!DOCTYPE html><title>Home</title>{head}"}) as site:
+            done = run_site(site.url(), "--format", "xml", "-o", str(tmp_path / "sitemap.xml"))
+        assert done.returncode == 0
+        assert ("lists no page" in done.stderr) == complains
+
+
 def test_formats_go_to_files_and_folders(tmp_path):
     with Site(chain) as site:
         flags = ("--max-pages", "20")

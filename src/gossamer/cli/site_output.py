@@ -195,6 +195,8 @@ class Show(NamedTuple):
                 trouble.append(error)
         if trouble:
             raise trouble[0]
+        if any(name == "xml" for name, _ in self.goals):
+            _explain_empty_sitemap(site_map)
         if not self.goals and self.earlier is None:
             _print_tree(site_map)
 
@@ -218,6 +220,18 @@ class Show(NamedTuple):
             if self.tells or self.checks or comparison is not None:
                 print(file=file)
             _print_summary(site_map, self.goals, file)
+
+
+def _explain_empty_sitemap(site_map: "SiteMap") -> None:
+    from gossamer.site.formats.xml import is_listed
+
+    if not any(map(is_listed, site_map.pages)):
+        # As a preview whose pages all have the URLs of the real site for canonical ones.
+        print(
+            "gossamer: the sitemap lists no page: each has failed, asks not to be indexed, or "
+            "names another URL as the canonical one",
+            file=sys.stderr,
+        )
 
 
 def _of_assets(findings: "list[Finding]") -> "list[Finding]":
