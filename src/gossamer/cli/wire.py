@@ -116,7 +116,7 @@ def _show(arguments: Namespace) -> int:
     from gossamer.cli.wire_text import Printer
     from gossamer.clock import SystemClock
     from gossamer.daemons.capture import CaptureWriter
-    from gossamer.daemons.endpoints import endpoint_of, listen, parse_endpoint
+    from gossamer.daemons.endpoints import endpoint_of, listen, parse_endpoint, parse_target
     from gossamer.daemons.wiretap import Relay, record_of
 
     clock = SystemClock()
@@ -126,7 +126,7 @@ def _show(arguments: Namespace) -> int:
         listener = stack.enter_context(
             listen(parse_endpoint(arguments.listen), None, arguments.insecure)
         )
-        target = parse_endpoint(arguments.to)
+        target = parse_target(arguments.to)
         began_at = clock.time()
         capture = CaptureWriter(arguments.capture, began_at) if arguments.capture else None
         if capture:
@@ -208,11 +208,11 @@ def _replay(arguments: Namespace) -> int:
     from gossamer.cli.wire_text import Printer
     from gossamer.clock import SystemClock
     from gossamer.daemons.capture import read_capture, read_pieces
-    from gossamer.daemons.endpoints import parse_endpoint
+    from gossamer.daemons.endpoints import parse_target
     from gossamer.daemons.handshake import load_secret
     from gossamer.daemons.replay import Piece, Replay, pieces_of
 
-    target = parse_endpoint(arguments.to)
+    target = parse_target(arguments.to)
     printer = Printer(as_json=arguments.json, kind="lines")
     secret = load_secret(load_settings(arguments).settings.wire)
     wait = 2.0 if arguments.wait is None else arguments.wait

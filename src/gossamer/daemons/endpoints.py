@@ -37,6 +37,14 @@ def parse_endpoint(text: str) -> Endpoint:
     return Endpoint(found[1], int(found[2]))
 
 
+def parse_target(text: str) -> Endpoint:
+    """Read the `HOST:PORT` of somebody who is to be dialled: nobody listens on port 0."""
+    endpoint = parse_endpoint(text)
+    if not endpoint.port:
+        raise InputError(f"cannot connect to {endpoint}: give the port of 1 to 65535 it listens on")
+    return endpoint
+
+
 def listen(endpoint: Endpoint, secret: bytes | None, insecure: bool) -> socket.socket:
     """Return a non-blocking listener; one that strangers can reach needs a secret, or courage."""
     try:
