@@ -62,7 +62,9 @@ def test_a_line_that_is_no_order_is_skipped_and_the_link_goes_on(spider, web, st
         server.send_all([line + b"\n", order_line(3, web.start_url)])
         server.wait_done(3)
         assert set(server.lines) == {"GET 1000", "WORKING 3", "DONE 3"}
-    spider.wait_said("a line of a URL Server was skipped")
+        caller = server.name
+    spider.wait_said(f"a line of the URL Server {caller} was skipped")
+    spider.wait_said(f"the link to the URL Server {caller} ended: closed by the other side")
 
 
 def test_ten_bad_lines_in_a_row_close_the_link_and_nine_do_not(spider, web):

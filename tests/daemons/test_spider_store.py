@@ -384,6 +384,7 @@ def test_on_a_full_disk_nothing_is_called_done_and_nothing_is_lost(tmp_path, url
         assert server.credit == asked, "and nothing more is asked for"
         Path(f"/proc/{spider.process.pid}/root{spool}/ballast").unlink()
         spider.wait_said("can be written again")
+        assert spider.said().count("no space is left") == 1
         with StoreServer(port=port, greets=True) as store:
             while len(server.done) < 250:
                 work.work(0.02)

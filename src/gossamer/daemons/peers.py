@@ -76,6 +76,8 @@ class PeerSocket:
         """What is to be sent after the handshake."""
         self._last_words = b""
         """What had arrived when writing failed."""
+        self.name = ""
+        """Where it called from, if it did."""
         self.closed = False
         self.reason = ""
         self.flush()
@@ -221,10 +223,12 @@ def _words(error: OSError) -> str:
 def accept(listener: socket.socket, secret: bytes | None) -> PeerSocket | None:
     """Return the next peer that has called; None if nobody has, or it is gone again."""
     try:
-        end, _ = listener.accept()
+        end, address = listener.accept()
     except OSError:
         return None
-    return PeerSocket(end, ListenerHandshake(secret))
+    peer = PeerSocket(end, ListenerHandshake(secret))
+    peer.name = str(Endpoint(*address[:2]))
+    return peer
 
 
 class BackOff:

@@ -176,8 +176,8 @@ class SpiderDaemon:
             peer.close()
             self._notes.say(
                 "too many links",
-                f"a URL Server was turned away: {self._max_peers} are connected already "
-                "([wire] max_peers)",
+                f"the URL Server {peer.name} was turned away: {self._max_peers} are connected "
+                "already ([wire] max_peers)",
             )
             return
         self._links.append(Link(peer, self._spider, self._awake.add, now))
@@ -190,7 +190,8 @@ class SpiderDaemon:
             for order in [] if link.closed else orders:
                 self._begin(link, order, now)
             for complaint in complaints:
-                self._notes.say("lines", f"a line of a URL Server was skipped: {complaint}")
+                text = f"a line of the URL Server {link.name} was skipped: {complaint}"
+                self._notes.say("lines", text)
         for link in [each for each in self._links if not each.closed and not each.is_ready]:
             if now - link.began_at >= HANDSHAKE_SECONDS:
                 link.close(f"no proof of the secret within {HANDSHAKE_SECONDS:.0f} seconds")
@@ -203,7 +204,7 @@ class SpiderDaemon:
         self._awake.discard(link)
         self._drop(list(link.open.values()), now)
         if self._stop_at is None:
-            self._notes.say("links", f"the link to a URL Server ended: {link.reason}")
+            self._notes.say("links", f"the link to the URL Server {link.name} ended: {link.reason}")
 
     def _wants_orders(self, link: Link) -> bool:
         """Whether to listen to a URL Server: only if we asked for something, and can keep it."""
@@ -359,10 +360,10 @@ class SpiderDaemon:
         try:
             self._spool.sync()
         except StorageError as error:
+            if self._disk_retry_at is None:
+                text = f"{error}; finished orders are not reported as done until it is kept"
+                self._notes.say("the disk", text)
             self._disk_retry_at = now + _DISK_RETRY_SECONDS
-            self._notes.say(
-                "the disk", f"{error}; finished orders are not reported as done until it is kept"
-            )
             return
         if self._disk_retry_at is not None:
             self._disk_retry_at = None

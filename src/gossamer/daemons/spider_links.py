@@ -55,6 +55,11 @@ class Link:
         self._tend(reading=True)
 
     @property
+    def name(self) -> str:
+        """Where it called from."""
+        return self._peer.name
+
+    @property
     def closed(self) -> bool:
         """Whether the link is gone."""
         return self._peer.closed

@@ -199,8 +199,7 @@ class Spool:
         finished = [
             number
             for number, end in self._ends.items()
-            if self._mark >= Place(number, end)
-            and (number != self._number or self._writer is None)
+            if self._mark >= Place(number, end) and (number != self._number or self._writer is None)
         ]
         if not finished:
             return

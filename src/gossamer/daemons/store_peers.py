@@ -19,7 +19,7 @@ from typing import Final
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
 from gossamer.daemons.deposits import Account, Arrival
-from gossamer.daemons.peers import HANDSHAKE_SECONDS, ListenerHandshake, PeerSocket
+from gossamer.daemons.peers import HANDSHAKE_SECONDS, Endpoint, ListenerHandshake, PeerSocket
 from gossamer.daemons.spider_notes import Notes
 from gossamer.daemons.store_poll import Poll
 from gossamer.errors import WireError
@@ -191,7 +191,7 @@ class StorePeers:
             self._listen(now)
             self._notes.say("connections", f"cannot accept a connection: {error.strerror}")
             return
-        name = f"{address[0]}:{address[1]}"
+        name = str(Endpoint(*address[:2]))
         if len(self._peers) >= self._settings.wire.max_peers:
             end.close()
             self._notes.say(
