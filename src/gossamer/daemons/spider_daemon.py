@@ -7,9 +7,10 @@ When an order's last hop has ended, all its results go into the spool together, 
 once they are durable there, so that no end of this process loses what was reported. WORKING is said
 when a request is on the wire, and again before Timeout_Update has passed since the last word. GET
 is said so that what is open and what was asked for stay within `max_open` and within the space that
-the spool has left; a URL Server that sends more all the same is not listened to meanwhile. When a
-link is lost, its open fetches end at once: their URLs are ordered again by whoever ordered them,
-and nobody times them any more.
+the spool has left; a URL Server that sends more all the same is not listened to meanwhile, and one
+that calls while there is none is left: it could not tell us from a Spider without GET. When a link
+is lost, its open fetches end at once: their URLs are ordered again by whoever ordered them, and
+nobody times them any more.
 """
 
 import socket
@@ -34,7 +35,7 @@ from gossamer.spider.spider import Spider
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import host_of
 from gossamer.url.parts import path_query_of
-from gossamer.wire.lines import Order, credit_line, done_line, working_line
+from gossamer.wire.lines import Order, done_line, working_line
 
 _IDLE_SECONDS: Final = 1.0
 _SYNC_SECONDS: Final = 0.005
@@ -221,20 +222,22 @@ class SpiderDaemon:
             link.tend(reading=self._wants_orders(link))
 
     def _ask_for_more(self) -> None:
-        """Say GET where there is room (S0.15)."""
+        """Say GET where there is room (S0.15); each link has a share of it, used or not."""
         links = [link for link in self._links if link.is_ready]
-        if not links or self._disk_retry_at is not None:
+        if not links:
             return
         spool = self._spool
-        promised = len(self._transactions) + sum(link.credit for link in links)
-        room = room_in(spool.limit_bytes - spool.used_bytes, spool.typical_bytes, promised)
+        is_refused = self._disk_retry_at is not None
+        free = 0 if is_refused else (spool.limit_bytes - spool.used_bytes) / len(links)
         share = max(self._settings.max_open // len(links), 1)
         for link in links:
+            room = room_in(free, spool.typical_bytes, len(link.open) + link.credit)
             count = grant(share, len(link.open), link.credit, room)
             if count:
-                room -= count
-                link.credit += count
-                link.say(credit_line(count))
+                link.ask_for(count)
+            elif not link.is_asked:
+                # Who hears no GET may push: orders that nobody reads, and then all at one moment.
+                link.close("there is no room in the spool; it may call again")
 
     # Orders
 
