@@ -595,6 +595,22 @@ def test_one_who_never_answers_the_challenge_is_left(workspace):
         assert 4 < time.monotonic() - began < 10
 
 
+def test_strangers_that_hold_on_do_not_keep_others_out(workspace):
+    """Of links that prove nothing, the oldest goes when all places are taken and another calls."""
+    settings = ("--set", "wire.max_peers=2")
+    with (
+        StoreServer(workspace, *settings, GOSSAMER_SECRET="x" * 20) as server,
+        Spider(server.port, wait_for_greeting=False) as first,
+        Spider(server.port, wait_for_greeting=False) as second,
+    ):
+        first.socket.recv(1000)
+        second.socket.recv(1000)
+        with Spider(server.port, wait_for_greeting=False) as third:
+            assert third.socket.recv(1000).startswith(b"AUTH ")
+            assert first.is_left()
+            wait_until(lambda: "others call" in server.log())
+
+
 def test_it_listens_for_other_machines_only_with_a_secret_or_courage(gossamer, workspace):
     complaint = gossamer("store-server", "--listen", "0.0.0.0:0", "--dir", workspace, check=2)
     assert "--insecure" in complaint.stderr

@@ -173,7 +173,7 @@ class SpiderDaemon:
             self._spider.unwatch(listener.fileno())
             self._accept_at = now + _ACCEPT_RETRY_SECONDS
             return
-        if len(self._links) >= self._max_peers:
+        if len(self._links) >= self._max_peers and not self._leave_unproved():
             peer.close()
             self._notes.say(
                 "too many links",
@@ -182,6 +182,14 @@ class SpiderDaemon:
             )
             return
         self._links.append(Link(peer, self._spider, self._awake.add, now))
+
+    def _leave_unproved(self) -> bool:
+        """Make room for a caller: strangers that only hold on must not keep others out."""
+        for link in self._links:
+            if not link.is_ready:
+                link.close("it has not proved the secret, and others call")
+                return True
+        return False
 
     def _serve_links(self, now: float) -> None:
         awake = list(self._awake)

@@ -194,7 +194,7 @@ class StorePeers:
             self._notes.say("connections", f"cannot accept a connection: {error.strerror}")
             return
         name = str(Endpoint(*address[:2]))
-        if len(self._peers) >= self._settings.wire.max_peers:
+        if len(self._peers) >= self._settings.wire.max_peers and not self._leave_unproved():
             end.close()
             self._notes.say(
                 "connections",
@@ -208,6 +208,13 @@ class StorePeers:
         if link.ready:
             self._welcome(peer, now)
         self._tend(peer)
+
+    def _leave_unproved(self) -> bool:
+        """Make room for a caller: strangers that only hold on must not keep others out."""
+        unproved = [peer for peer in self._peers.values() if not peer.link.ready]
+        if unproved:
+            self._leave(unproved[0], "has not proved the secret, and others call")
+        return bool(unproved)
 
     def _welcome(self, peer: StorePeer, now: float) -> None:
         """It has proved itself, if it had to: see whether it waits for a greeting."""
