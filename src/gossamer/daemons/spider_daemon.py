@@ -43,6 +43,7 @@ _SYNC_RESULTS: Final = 64
 _DISK_RETRY_SECONDS: Final = 0.5
 _ACCEPT_RETRY_SECONDS: Final = 0.05
 _LINGER_SECONDS: Final = 0.5
+_LEAST_STALL_SECONDS: Final = 5.0
 # Beyond its limit the spool takes what was ordered before; beyond this, not even that is read.
 _EXCESS_BYTES: Final = 64 << 20
 _MOST_GATHERED_BYTES: Final = 64 << 20
@@ -93,6 +94,10 @@ class SpiderDaemon:
         self._oldest_kept = 0.0
         self._disk_retry_at: float | None = None
         """When to try again, while the disk refuses."""
+        # After two of these without a word, a URL Server may assume a crash (S1.33).
+        two_updates = 2 * settings.spider.timeout_update_ms / 1000.0
+        self._stall_seconds = max(two_updates, _LEAST_STALL_SECONDS)
+        self._turned_at = clock.monotonic()
         self._stop_at: float | None = None
         self._linger_until: float | None = None
         self.orders = 0
@@ -126,6 +131,7 @@ class SpiderDaemon:
         """Wait for something to happen and do what follows; False when all is over."""
         fetches = self._spider.poll(self._wait_seconds(self._clock.monotonic()))
         now = self._clock.monotonic()
+        self._notice_stall(now)
         self._report_started()
         for fetch in fetches:
             self._take(fetch, now)
@@ -182,6 +188,17 @@ class SpiderDaemon:
             )
             return
         self._links.append(Link(peer, self._spider, self._awake.add, now))
+
+    def _notice_stall(self, now: float) -> None:
+        """Leave all URL Servers if we stood still for so long that they have given us up.
+
+        They have ordered again what is open or unread here, perhaps more than once, and time those
+        hosts anew: what they call a crash must be one.
+        """
+        stalled, self._turned_at = now - self._turned_at, now
+        if stalled > self._stall_seconds + _IDLE_SECONDS:
+            for link in self._links:
+                link.close(f"this Spider was held up for {stalled:.0f} seconds")
 
     def _leave_unproved(self) -> bool:
         """Make room for a caller: strangers that only hold on must not keep others out."""
