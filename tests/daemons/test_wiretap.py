@@ -394,6 +394,14 @@ def test_decode_reads_raw_streams_and_pipes(tmp_path, gossamer):
     assert piped.stdout == ORDER + b"8 DONE\n"
 
 
+def test_decode_shows_nonsense_before_the_first_message_too(tmp_path, gossamer):
+    """A stream that was cut out of a longer one begins within a line."""
+    path = tmp_path / "cut"
+    path.write_bytes(b".example http://a.example/\nWORKING 7\n")
+    done = gossamer("wire", "decode", path)
+    assert done.stdout == "not understood: .example http://a.example/\nWORKING 7\n"
+
+
 def test_replay_keeps_the_timing(tmp_path, gossamer):
     path = tmp_path / "link.jsonl"
     writer = CaptureWriter(path, 0.0)

@@ -20,6 +20,7 @@ from gossamer.errors import InputError
 if TYPE_CHECKING:
     from gossamer.cli.wire_text import Printer
     from gossamer.daemons.wiretap import Told
+    from gossamer.wire.readable import Said
 
 _STANDARD_INPUT = Path("-")
 # Which arguments an action needs, and which it may have besides.
@@ -184,21 +185,25 @@ def _decode_raw(file: BinaryIO, name: str, printer: "Printer") -> None:
     from gossamer.wire.readable import StreamReader
 
     reader = StreamReader(printer.kind)
-    good = bad = 0
+    is_stream = False
+    # Nonsense at the beginning is told when something comes that makes sense: a stream that was
+    # cut out of a longer one may begin within a line.
+    unsaid: list[Said] = []
     for piece in read_pieces(file):
         for said in reader.feed(piece):
-            if good or said.what != "bad":
-                good += 1
-                printer.say(said)
-            else:
-                bad += 1
-        if reader.is_lost or (bad >= _MAX_NONSENSE and not good):
+            unsaid.append(said)
+            is_stream = is_stream or said.what != "bad"
+            if is_stream:
+                for each in unsaid:
+                    printer.say(each)
+                unsaid.clear()
+        if reader.is_lost or len(unsaid) >= _MAX_NONSENSE:
             break
     rest = reader.end()
-    if rest is not None and (good or not bad):
+    if rest is not None and (is_stream or not unsaid):
         raise InputError(f"{name} {rest.text}")
-    if not good:
-        what = "it begins with nothing that a peer would say" if bad else "it is empty"
+    if not is_stream:
+        what = "it begins with nothing that a peer would say" if unsaid else "it is empty"
         raise InputError(f"{name} is neither a capture nor a stream of the wire: {what}")
     if reader.is_lost:
         raise InputError(f"{name}: it cannot be read any further")
