@@ -1,5 +1,6 @@
 """The store server does what the documents say, for a Spider that knows nothing but them."""
 
+import fcntl
 import json
 import socket
 import subprocess
@@ -32,6 +33,7 @@ from store_rig import (
 )
 
 from gossamer.outcomes import Outcome, State
+from held_ports import HeldPort
 
 
 @pytest.fixture(params=[0, 2], ids=["in one process", "with workers"])
@@ -670,3 +672,25 @@ def test_ipv6_and_a_port_that_is_taken(workspace, gossamer):
         process.terminate()
         assert process.wait(20) == 0
         process.stdout.close()
+
+
+def test_nobody_can_call_before_it_is_ready(workspace):
+    """A Spider that waits for a greeting in vain would count as delivered what it sends."""
+    workspace.mkdir()
+    command = [sys.executable, "-m", "gossamer.cli", "store-server", "--dir", str(workspace)]
+    with HeldPort() as held, (workspace / "store-workers.lock").open("w") as old_worker:
+        fcntl.flock(old_worker, fcntl.LOCK_SH)
+        place = ("127.0.0.1", held.port)
+        with subprocess.Popen(
+            [*command, "--listen", f"127.0.0.1:{held.port}", "--workers", "0", "--json"],
+            stdout=subprocess.PIPE,
+        ) as process:
+            # It has its address when it locks the workspace, and waits for old workers then.
+            wait_until((workspace / "store-server.lock").exists)
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(place)
+            fcntl.flock(old_worker, fcntl.LOCK_UN)
+            assert b"listening" in process.stdout.readline()
+            socket.create_connection(place).close()
+            process.terminate()
+            assert process.wait() == 0
