@@ -81,6 +81,8 @@ class UrlServer:
         except OSError:
             self.socket.close()
             raise
+        self.name = "{}:{}".format(*self.socket.getsockname())
+        """Where it calls from."""
         self.said: list[tuple[float, str]] = []
         self.closed = False
         self._rest = b""

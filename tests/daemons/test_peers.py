@@ -23,6 +23,7 @@ from gossamer.daemons.peers import (
     listen,
     load_secret,
     parse_endpoint,
+    parse_target,
 )
 from gossamer.errors import InputError, WireError
 from held_ports import HeldPort
@@ -115,6 +116,12 @@ def test_endpoints_are_read_and_written(text, endpoint):
 def test_what_is_no_endpoint_is_refused_with_examples(text):
     with pytest.raises(InputError, match=r"127\.0\.0\.1:4000"):
         parse_endpoint(text)
+
+
+def test_who_is_to_be_dialled_has_a_port():
+    assert parse_target("[::1]:4000") == Endpoint("::1", 4000)
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:0.*1 to 65535"):
+        parse_target("127.0.0.1:0")
 
 
 @pytest.mark.parametrize(

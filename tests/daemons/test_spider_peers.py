@@ -62,7 +62,9 @@ def test_a_line_that_is_no_order_is_skipped_and_the_link_goes_on(spider, web, st
         server.send_all([line + b"\n", order_line(3, web.start_url)])
         server.wait_done(3)
         assert set(server.lines) == {"GET 1000", "WORKING 3", "DONE 3"}
-    spider.wait_said("a line of a URL Server was skipped")
+        caller = server.name
+    spider.wait_said(f"a line of the URL Server {caller} was skipped")
+    spider.wait_said(f"the link to the URL Server {caller} ended: closed by the other side")
 
 
 def test_ten_bad_lines_in_a_row_close_the_link_and_nine_do_not(spider, web):
@@ -360,6 +362,30 @@ def test_with_a_secret_both_links_are_proved_before_anything_is_said(tmp_path, w
         end.close()
     listener.close()
     assert "/~/etag?stranger" not in {each.target for each in web.log().requests}
+
+
+def test_strangers_that_hold_on_do_not_keep_others_out(tmp_path, web):
+    """Of links that prove nothing, the oldest goes when all places are taken and another calls."""
+    with SpiderProcess(
+        1,
+        tmp_path / "spool",
+        *QUICK,
+        "wire.max_peers=2",
+        environment={"GOSSAMER_SECRET": SECRET},
+    ) as spider:
+        strangers = [UrlServer(spider.port) for _ in range(2)]
+        for stranger in strangers:
+            stranger.wait_for(lambda it: bool(it.lines))
+        with UrlServer(spider.port) as server:
+            prove(server.socket, SECRET)
+            strangers[0].wait_closed()
+            with UrlServer(spider.port) as other:
+                prove(other.socket, SECRET)
+                with UrlServer(spider.port) as late:
+                    late.wait_closed()
+                server.order(1, web.start_url)
+                server.wait_done(1)
+        strangers[1].close()
 
 
 def test_a_listener_that_strangers_reach_needs_a_secret_or_courage(tmp_path, gossamer, store):

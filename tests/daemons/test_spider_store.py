@@ -115,6 +115,46 @@ def test_while_the_store_is_down_results_wait_and_no_order_is_taken_when_it_is_f
     assert sum(path.stat().st_size for path in spider.spool.glob("*.spool")) < limit
 
 
+def test_while_the_spool_is_full_callers_are_left_and_taken_when_there_is_room(
+    tmp_path, urls, port
+):
+    """One that never hears GET would push orders, and they would be fetched all at one moment."""
+    small = "spider.spool_bytes=100000"
+    with SpiderProcess(port, tmp_path / "spool", *QUICK, small, "spider.max_open=20") as spider:
+        with UrlServer(spider.port) as server:
+            work = Obedient(server, urls[:100])
+            work.work_until_idle()
+            assert 0 < len(server.done) < 100
+            with UrlServer(spider.port) as late:
+                late.wait_closed()
+                assert late.lines == []
+            spider.wait_said(f"{late.name} ended: there is no room in the spool")
+        with StoreServer(port=port, greets=True) as store:
+            store.wait_for(len(server.done))
+            for _ in until(30, 0.05):
+                store.step(0.0)
+                with UrlServer(spider.port) as again:
+                    again.listen(0.2)
+                    if again.lines:
+                        again.order(500, urls[0])
+                        again.wait_done(500)
+                        break
+
+
+def test_who_never_uses_his_credit_keeps_nobody_else_from_his(tmp_path, urls, store):
+    """Room for few results is shared among all links, though credit cannot be taken back."""
+    small = "spider.spool_bytes=100000"
+    with (
+        SpiderProcess(store.port, tmp_path / "spool", *QUICK, small) as spider,
+        UrlServer(spider.port) as silent,
+    ):
+        silent.wait_for(lambda silent: silent.lines == ["GET 6"])
+        with UrlServer(spider.port) as server:
+            server.wait_for(lambda server: server.lines == ["GET 3"])
+            server.order(1, urls[0])
+            server.wait_done(1)
+
+
 @pytest.mark.req("S0.1")
 def test_a_spider_that_is_killed_delivers_its_spool_after_the_restart(tmp_path, urls, port):
     with SpiderProcess(port, tmp_path / "spool", *QUICK) as spider:
@@ -384,6 +424,7 @@ def test_on_a_full_disk_nothing_is_called_done_and_nothing_is_lost(tmp_path, url
         assert server.credit == asked, "and nothing more is asked for"
         Path(f"/proc/{spider.process.pid}/root{spool}/ballast").unlink()
         spider.wait_said("can be written again")
+        assert spider.said().count("no space is left") == 1
         with StoreServer(port=port, greets=True) as store:
             while len(server.done) < 250:
                 work.work(0.02)

@@ -11,6 +11,7 @@ import pytest
 from disk_faults import Faults
 from gossamer.daemons.spool import HEADER, MAGIC, Place, Spool
 from gossamer.errors import DiskFullError, StorageError, StoreError, WorkspaceError
+from gossamer.store.disk import System
 
 LIMIT = 1 << 20
 
@@ -264,6 +265,38 @@ def test_a_disk_that_stays_full_is_tried_again_without_litter(tmp_path):
     spool.sync()
     assert everything(spool) == [b"before", b"also before", b"waits"]
     assert len(segments(tmp_path)) == 2
+    spool.close()
+
+
+class SmallDisk:
+    """A disk that holds so many bytes of segments, and takes what fits of a write."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self._folder, self._size = folder, size
+
+    def system(self) -> System:
+        return System(write=self._write)
+
+    def _write(self, descriptor: int, data: bytes | memoryview) -> int:
+        free = self._size - sum(path.stat().st_size for path in segments(self._folder))
+        if free <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return os.write(descriptor, data[:free])
+
+
+def test_a_disk_that_only_delivered_results_fill_is_written_again(tmp_path):
+    """They go when they are in the way, though nothing more can be delivered before that."""
+    spool = Spool(tmp_path, 64 << 20, system=SmallDisk(tmp_path, 100_000).system())
+    for _ in range(9):
+        keep(spool, b"x" * 10_000)
+    deliver(spool, 9)
+    spool.append(b"y" * 10_000)
+    spool.append(b"z" * 10_000)
+    assert synced(spool, DiskFullError) or synced(spool, DiskFullError)
+    assert everything(spool) == [b"y" * 10_000, b"z" * 10_000]
+    assert spool.used_bytes == len(MAGIC) + 2 * (HEADER.size + 10_000)
+    deliver(spool, 2)
+    assert spool.is_empty
     spool.close()
 
 

@@ -278,6 +278,24 @@ def test_a_store_that_wants_a_secret_is_told_apart(tmp_path):
         rig.close()
 
 
+def test_another_reason_why_nobody_can_be_reached_is_said_too(tmp_path):
+    """A Store Server that comes later, with a secret that we do not have."""
+    with HeldPort() as held:
+        rig = Rig(tmp_path, held.port, grace=5.0)
+        rig.run(None, lambda: bool(rig.said))
+        assert "refused" in rig.said[0]
+        with StoreServer(port=held.port) as store:
+            for _ in range(2):
+                rig.run(None, lambda: bool(rig.watcher.watched))
+                store.accept()
+                store.say(b"AUTH " + b"0" * 64 + b"\n")
+                rig.run(None, lambda: not rig.watcher.watched)
+                store.hang_up()
+            assert len(rig.said) == 2
+            assert "asks for a secret" in rig.said[1]
+            rig.close()
+
+
 def test_names_are_looked_up_beside_the_loop(tmp_path, store):
     rig = Rig(tmp_path, store.port, host="localhost")
     rig.keep(1)

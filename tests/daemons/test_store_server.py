@@ -1,5 +1,6 @@
 """The store server does what the documents say, for a Spider that knows nothing but them."""
 
+import fcntl
 import json
 import socket
 import subprocess
@@ -32,6 +33,7 @@ from store_rig import (
 )
 
 from gossamer.outcomes import Outcome, State
+from held_ports import HeldPort
 
 
 @pytest.fixture(params=[0, 2], ids=["in one process", "with workers"])
@@ -595,6 +597,22 @@ def test_one_who_never_answers_the_challenge_is_left(workspace):
         assert 4 < time.monotonic() - began < 10
 
 
+def test_strangers_that_hold_on_do_not_keep_others_out(workspace):
+    """Of links that prove nothing, the oldest goes when all places are taken and another calls."""
+    settings = ("--set", "wire.max_peers=2")
+    with (
+        StoreServer(workspace, *settings, GOSSAMER_SECRET="x" * 20) as server,
+        Spider(server.port, wait_for_greeting=False) as first,
+        Spider(server.port, wait_for_greeting=False) as second,
+    ):
+        first.socket.recv(1000)
+        second.socket.recv(1000)
+        with Spider(server.port, wait_for_greeting=False) as third:
+            assert third.socket.recv(1000).startswith(b"AUTH ")
+            assert first.is_left()
+            wait_until(lambda: "others call" in server.log())
+
+
 def test_it_listens_for_other_machines_only_with_a_secret_or_courage(gossamer, workspace):
     complaint = gossamer("store-server", "--listen", "0.0.0.0:0", "--dir", workspace, check=2)
     assert "--insecure" in complaint.stderr
@@ -654,3 +672,25 @@ def test_ipv6_and_a_port_that_is_taken(workspace, gossamer):
         process.terminate()
         assert process.wait(20) == 0
         process.stdout.close()
+
+
+def test_nobody_can_call_before_it_is_ready(workspace):
+    """A Spider that waits for a greeting in vain would count as delivered what it sends."""
+    workspace.mkdir()
+    command = [sys.executable, "-m", "gossamer.cli", "store-server", "--dir", str(workspace)]
+    with HeldPort() as held, (workspace / "store-workers.lock").open("w") as old_worker:
+        fcntl.flock(old_worker, fcntl.LOCK_SH)
+        place = ("127.0.0.1", held.port)
+        with subprocess.Popen(
+            [*command, "--listen", f"127.0.0.1:{held.port}", "--workers", "0", "--json"],
+            stdout=subprocess.PIPE,
+        ) as process:
+            # It has its address when it locks the workspace, and waits for old workers then.
+            wait_until((workspace / "store-server.lock").exists)
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(place)
+            fcntl.flock(old_worker, fcntl.LOCK_UN)
+            assert b"listening" in process.stdout.readline()
+            socket.create_connection(place).close()
+            process.terminate()
+            assert process.wait() == 0

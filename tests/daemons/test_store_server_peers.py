@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from gossamer.clock import ManualClock, SystemClock
+from gossamer.clock import ManualClock
 from gossamer.config.settings import Settings
 from gossamer.config.store import StoreSettings
 from gossamer.daemons.endpoints import parse_endpoint
@@ -22,6 +22,7 @@ class Links:
     """A listener, what arrives, and whether there is room for more."""
 
     def __init__(self, settings: Settings) -> None:
+        self.clock = ManualClock()
         self.arrived = []
         self.has_room = True
         self.told = []
@@ -31,7 +32,7 @@ class Links:
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
         notes = Notes(self.told.append, ManualClock())
         self.peers = StorePeers(
-            self.listener, None, settings, self.poll, SystemClock(), notes,
+            self.listener, None, settings, self.poll, self.clock, notes,
             lambda: self.has_room, self.arrived.extend,
         )  # fmt: skip
 
@@ -67,7 +68,7 @@ def links():
 
 def test_only_the_latest_number_waits_for_one_who_does_not_read(links):
     with links.dial() as deaf:
-        links.peers.greet(SystemClock.monotonic() + 1)
+        links.peers.greet(links.clock.monotonic() + 1)
         deaf.sendall(RESULT)
         links.turn()
         (arrival,) = links.arrived
@@ -139,6 +140,7 @@ def test_the_first_to_begin_is_the_only_one_read_when_too_much_is_unfinished():
         message = encode(Result(7, True, 0, 10, 5, b"http://h/", document=b"x" * 100_000))
         first.sendall(message[:50_000])
         links.turn()
+        links.clock.advance(1.0)
         second.sendall(message[:20_000])
         links.turn(10)
         held = sum(peer.unfinished_bytes for peer in links.peers._peers.values())
@@ -152,3 +154,33 @@ def test_the_first_to_begin_is_the_only_one_read_when_too_much_is_unfinished():
         second.sendall(message[30_000:])
         links.turn(10)
         assert len(links.arrived) == 2
+
+
+def test_one_who_drips_keeps_others_waiting_no_longer_than_one_who_is_silent():
+    """While too much is unfinished he is the only one read, though he is never silent."""
+    with (
+        links_with(unsaved_bytes=65_536, silence_seconds=60.0) as links,
+        links.dial() as dripping,
+        links.dial() as other,
+    ):
+        message = encode(Result(7, True, 0, 10, 5, b"http://h/", document=b"x" * 100_000))
+        dripping.sendall(message[:50_000])
+        links.turn()
+        links.clock.advance(1.0)
+        other.sendall(message[:20_000])
+        links.turn(10)
+        for _ in range(59):
+            links.clock.advance(1.0)
+            dripping.sendall(b"x")
+            links.turn()
+            links.peers.tick(links.clock.monotonic())
+        assert len(links.peers) == 2
+        links.clock.advance(2.0)
+        dripping.sendall(b"x")
+        links.turn()
+        links.peers.tick(links.clock.monotonic())
+        assert len(links.peers) == 1
+        assert any("kept all others waiting" in text for text in links.told)
+        other.sendall(message[20_000:])
+        links.turn(10)
+        assert len(links.arrived) == 1

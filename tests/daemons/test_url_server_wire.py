@@ -343,7 +343,7 @@ def test_a_link_with_a_secret_carries_orders_only_after_both_have_proved_it(tmp_
         assert wire.is_ended()
 
 
-def test_a_spider_that_accepts_and_says_nothing_of_the_secret_is_left(tmp_path: Path):
+def test_a_spider_that_asks_for_a_secret_gets_no_orders_from_a_server_without_one(tmp_path: Path):
     with (
         Listener() as spider,
         server(
@@ -353,6 +353,35 @@ def test_a_spider_that_accepts_and_says_nothing_of_the_secret_is_left(tmp_path: 
         wire = spider.accept()
         wire.say("AUTH " + "ab" * 32)
         running.wait_for("it asks for a secret")
+        assert wire.line() is None
+        assert wire.is_ended()
+
+
+def test_why_a_spider_cannot_be_reached_is_told_again_when_the_reason_is_another(tmp_path: Path):
+    """Started before the Spider, with another secret: both are told."""
+    file = tmp_path / "secret"
+    file.write_bytes(b"not a very good secret")
+    file.chmod(0o600)
+    with (
+        HeldPort() as held,
+        server(
+            tmp_path / "w",
+            *pages(HOST, 1),
+            spiders=[f"127.0.0.1:{held.port}"],
+            settings={"wire.secret_file": str(file)},
+            ignore_robots=[HOST],
+        ) as running,
+    ):
+        running.wait_for("Connection refused")
+        with Listener(held.port) as spider:
+            for _ in range(2):
+                wire = spider.accept()
+                wire.say("AUTH " + "ab" * 32)
+                assert wire.line() is not None
+                wire.close()
+            running.wait_for("do both ends have the same secret?")
+            spider.accept()
+        assert running.said.count("cannot connect") == 2
 
 
 def test_nobody_listening_is_no_reason_to_give_up_or_to_be_busy(tmp_path: Path):

@@ -394,6 +394,14 @@ def test_decode_reads_raw_streams_and_pipes(tmp_path, gossamer):
     assert piped.stdout == ORDER + b"8 DONE\n"
 
 
+def test_decode_shows_nonsense_before_the_first_message_too(tmp_path, gossamer):
+    """A stream that was cut out of a longer one begins within a line."""
+    path = tmp_path / "cut"
+    path.write_bytes(b".example http://a.example/\nWORKING 7\n")
+    done = gossamer("wire", "decode", path)
+    assert done.stdout == "not understood: .example http://a.example/\nWORKING 7\n"
+
+
 def test_replay_keeps_the_timing(tmp_path, gossamer):
     path = tmp_path / "link.jsonl"
     writer = CaptureWriter(path, 0.0)
@@ -470,6 +478,7 @@ def test_replay_says_how_far_it_came_when_it_is_cut_off(tmp_path, gossamer):
             ("show", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--capture", "no/such"),
             "cannot write the capture no/such: No such file or directory",
         ),
+        (("show", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:0"), "give the port of 1 to 65535"),
         (("decode",), "wire decode needs a FILE"),
         (("decode", "missing"), "cannot read missing: No such file or directory"),
         (("decode", "empty"), "empty is neither a capture nor a stream of the wire: it is empty"),
@@ -483,6 +492,7 @@ def test_replay_says_how_far_it_came_when_it_is_cut_off(tmp_path, gossamer):
             ("replay", "torn", "--to", "127.0.0.1:1"),
             "cannot connect to 127.0.0.1:1: Connection ref",
         ),
+        (("replay", "torn", "--to", "127.0.0.1:0"), "give the port of 1 to 65535"),
         (("replay", "head", "--to", "127.0.0.1:1"), "head holds nothing that a dialler sent"),
         (("listen",), "invalid choice"),
     ],

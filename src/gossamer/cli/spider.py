@@ -62,12 +62,12 @@ def run(arguments: Namespace) -> int:
     overrides = {"url": {"allow_private": True}} if arguments.allow_private else {}
     settings = load_settings(arguments, overrides).settings
 
-    from gossamer.daemons.peers import parse_endpoint
+    from gossamer.daemons.peers import parse_endpoint, parse_target
     from gossamer.daemons.spider_service import Plan, serve_spider
 
     plan = Plan(
         listen=parse_endpoint(arguments.listen),
-        store=parse_endpoint(arguments.store),
+        store=parse_target(arguments.store),
         spool=arguments.spool,
         insecure=arguments.insecure,
     )

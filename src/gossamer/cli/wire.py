@@ -20,6 +20,7 @@ from gossamer.errors import InputError
 if TYPE_CHECKING:
     from gossamer.cli.wire_text import Printer
     from gossamer.daemons.wiretap import Told
+    from gossamer.wire.readable import Said
 
 _STANDARD_INPUT = Path("-")
 # Which arguments an action needs, and which it may have besides.
@@ -116,7 +117,7 @@ def _show(arguments: Namespace) -> int:
     from gossamer.cli.wire_text import Printer
     from gossamer.clock import SystemClock
     from gossamer.daemons.capture import CaptureWriter
-    from gossamer.daemons.endpoints import endpoint_of, listen, parse_endpoint
+    from gossamer.daemons.endpoints import endpoint_of, listen, parse_endpoint, parse_target
     from gossamer.daemons.wiretap import Relay, record_of
 
     clock = SystemClock()
@@ -126,7 +127,7 @@ def _show(arguments: Namespace) -> int:
         listener = stack.enter_context(
             listen(parse_endpoint(arguments.listen), None, arguments.insecure)
         )
-        target = parse_endpoint(arguments.to)
+        target = parse_target(arguments.to)
         began_at = clock.time()
         capture = CaptureWriter(arguments.capture, began_at) if arguments.capture else None
         if capture:
@@ -184,21 +185,25 @@ def _decode_raw(file: BinaryIO, name: str, printer: "Printer") -> None:
     from gossamer.wire.readable import StreamReader
 
     reader = StreamReader(printer.kind)
-    good = bad = 0
+    is_stream = False
+    # Nonsense at the beginning is told when something comes that makes sense: a stream that was
+    # cut out of a longer one may begin within a line.
+    unsaid: list[Said] = []
     for piece in read_pieces(file):
         for said in reader.feed(piece):
-            if good or said.what != "bad":
-                good += 1
-                printer.say(said)
-            else:
-                bad += 1
-        if reader.is_lost or (bad >= _MAX_NONSENSE and not good):
+            unsaid.append(said)
+            is_stream = is_stream or said.what != "bad"
+            if is_stream:
+                for each in unsaid:
+                    printer.say(each)
+                unsaid.clear()
+        if reader.is_lost or len(unsaid) >= _MAX_NONSENSE:
             break
     rest = reader.end()
-    if rest is not None and (good or not bad):
+    if rest is not None and (is_stream or not unsaid):
         raise InputError(f"{name} {rest.text}")
-    if not good:
-        what = "it begins with nothing that a peer would say" if bad else "it is empty"
+    if not is_stream:
+        what = "it begins with nothing that a peer would say" if unsaid else "it is empty"
         raise InputError(f"{name} is neither a capture nor a stream of the wire: {what}")
     if reader.is_lost:
         raise InputError(f"{name}: it cannot be read any further")
@@ -208,11 +213,11 @@ def _replay(arguments: Namespace) -> int:
     from gossamer.cli.wire_text import Printer
     from gossamer.clock import SystemClock
     from gossamer.daemons.capture import read_capture, read_pieces
-    from gossamer.daemons.endpoints import parse_endpoint
+    from gossamer.daemons.endpoints import parse_target
     from gossamer.daemons.handshake import load_secret
     from gossamer.daemons.replay import Piece, Replay, pieces_of
 
-    target = parse_endpoint(arguments.to)
+    target = parse_target(arguments.to)
     printer = Printer(as_json=arguments.json, kind="lines")
     secret = load_secret(load_settings(arguments).settings.wire)
     wait = 2.0 if arguments.wait is None else arguments.wait

@@ -37,8 +37,27 @@ def parse_endpoint(text: str) -> Endpoint:
     return Endpoint(found[1], int(found[2]))
 
 
+def parse_target(text: str) -> Endpoint:
+    """Read the `HOST:PORT` of somebody who is to be dialled: nobody listens on port 0."""
+    endpoint = parse_endpoint(text)
+    if not endpoint.port:
+        raise InputError(f"cannot connect to {endpoint}: give the port of 1 to 65535 it listens on")
+    return endpoint
+
+
 def listen(endpoint: Endpoint, secret: bytes | None, insecure: bool) -> socket.socket:
     """Return a non-blocking listener; one that strangers can reach needs a secret, or courage."""
+    listener = bind(endpoint, secret, insecure)
+    try:
+        begin_to_listen(listener, endpoint)
+    except InputError:
+        listener.close()
+        raise
+    return listener
+
+
+def bind(endpoint: Endpoint, secret: bytes | None, insecure: bool) -> socket.socket:
+    """Return a listener that does not listen yet: callers are refused until we are ready."""
     try:
         family, address = _resolve(endpoint)[0]
     except OSError as error:
@@ -57,15 +76,26 @@ def listen(endpoint: Endpoint, secret: bytes | None, insecure: bool) -> socket.s
             # What was asked for, and not all of IPv4 besides.
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind(address)
-        listener.listen(_BACKLOG)
         listener.setblocking(False)
     except OSError as error:
         listener.close()
-        raise InputError(
-            f"cannot listen on {endpoint}: {error.strerror}; choose another address or port "
-            "(port 0 takes any that is free)"
-        ) from error
+        raise _refused(endpoint, error) from error
     return listener
+
+
+def begin_to_listen(listener: socket.socket, endpoint: Endpoint) -> None:
+    """Let callers in; somebody else may have begun to listen there since we were bound."""
+    try:
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        raise _refused(endpoint, error) from error
+
+
+def _refused(endpoint: Endpoint, error: OSError) -> InputError:
+    return InputError(
+        f"cannot listen on {endpoint}: {error.strerror}; choose another address or port "
+        "(port 0 takes any that is free)"
+    )
 
 
 def endpoint_of(end: socket.socket) -> Endpoint:

@@ -74,7 +74,8 @@ class OrderLink:
         self._watched: tuple[int, bool] | None = None
         self._began = 0.0
         self._is_open = False
-        self._is_missed = False
+        self._reasons: set[str] = set()
+        """Why it could not be reached since it last was: each is told once."""
         self._is_stirred = False
         """Whether the descriptor has something for us."""
         self._begin(0.0)
@@ -177,7 +178,7 @@ class OrderLink:
     def _open(self, now: float) -> None:
         self._begin(now)
         self._is_open = True
-        self._is_missed = False
+        self._reasons.clear()
         self._tell(f"connected to the Spider at {self._endpoint}")
 
     def _ended(self, reason: str, now: float) -> None:
@@ -192,9 +193,9 @@ class OrderLink:
                 f"the Spider at {self._endpoint} is gone ({reason}); orders that were open: "
                 f"{len(self._transactions)}; connecting again"
             )
-        elif not self._is_missed:
+        elif reason not in self._reasons:
             self._tell(f"cannot connect to the Spider at {self._endpoint}: {reason}; trying on")
-        self._is_missed = True
+        self._reasons.add(reason)
         self._dial_at = now + self._back_off.next_seconds()
 
     def _watch(self, peer: PeerSocket) -> None:
@@ -226,6 +227,10 @@ class OrderLink:
         if data and not self._is_open:
             self._open(now)
         for line in self._lines.feed(data):
+            if line is not None and is_challenge(line):
+                # It listens to nothing but a proof: orders would only be said to strangers.
+                peer.close("it asks for a secret: set [wire] secret_file or GOSSAMER_SECRET here")
+                return
             if not self._hear(line, now):
                 peer.close("too many lines in a row that are no status")
                 return
@@ -307,6 +312,4 @@ def _line(visit: Visit) -> bytes:
 def _status(line: bytes | None) -> Status:
     if line is None:
         raise WireError("a line longer than any status")
-    if is_challenge(line):
-        raise WireError("it asks for a secret: set [wire] secret_file or GOSSAMER_SECRET here, too")
     return parse_status(line)

@@ -15,6 +15,7 @@ from gossamer.daemons.endpoints import (
     is_loopback,
     listen,
     parse_endpoint,
+    parse_target,
     tune,
 )
 from gossamer.daemons.handshake import (
@@ -42,6 +43,7 @@ __all__ = [
     "listen",
     "load_secret",
     "parse_endpoint",
+    "parse_target",
 ]
 
 READ_BYTES: Final = 1 << 18
@@ -74,6 +76,8 @@ class PeerSocket:
         """What is to be sent after the handshake."""
         self._last_words = b""
         """What had arrived when writing failed."""
+        self.name = ""
+        """Where it called from, if it did."""
         self.closed = False
         self.reason = ""
         self.flush()
@@ -150,9 +154,15 @@ class PeerSocket:
             self.close(_words(error))
             return b""
         if not data:
-            self.close("closed by the other side")
+            self.close(self._parting())
             return b""
         return data if self._handshake is None else self._shake(data)
+
+    def _parting(self) -> str:
+        """Say how it looks when the other side hangs up: it never tells why it did not like us."""
+        if self._handshake is None:
+            return "closed by the other side"
+        return "closed by the other side during the handshake; do both ends have the same secret?"
 
     def _unread(self) -> bytes:
         """Return what has arrived on a link that cannot be written any more."""
@@ -213,10 +223,12 @@ def _words(error: OSError) -> str:
 def accept(listener: socket.socket, secret: bytes | None) -> PeerSocket | None:
     """Return the next peer that has called; None if nobody has, or it is gone again."""
     try:
-        end, _ = listener.accept()
+        end, address = listener.accept()
     except OSError:
         return None
-    return PeerSocket(end, ListenerHandshake(secret))
+    peer = PeerSocket(end, ListenerHandshake(secret))
+    peer.name = str(Endpoint(*address[:2]))
+    return peer
 
 
 class BackOff:

@@ -7,9 +7,10 @@ When an order's last hop has ended, all its results go into the spool together, 
 once they are durable there, so that no end of this process loses what was reported. WORKING is said
 when a request is on the wire, and again before Timeout_Update has passed since the last word. GET
 is said so that what is open and what was asked for stay within `max_open` and within the space that
-the spool has left; a URL Server that sends more all the same is not listened to meanwhile. When a
-link is lost, its open fetches end at once: their URLs are ordered again by whoever ordered them,
-and nobody times them any more.
+the spool has left; a URL Server that sends more all the same is not listened to meanwhile, and one
+that calls while there is none is left: it could not tell us from a Spider without GET. When a link
+is lost, its open fetches end at once: their URLs are ordered again by whoever ordered them, and
+nobody times them any more.
 """
 
 import socket
@@ -34,7 +35,7 @@ from gossamer.spider.spider import Spider
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import host_of
 from gossamer.url.parts import path_query_of
-from gossamer.wire.lines import Order, credit_line, done_line, working_line
+from gossamer.wire.lines import Order, done_line, working_line
 
 _IDLE_SECONDS: Final = 1.0
 _SYNC_SECONDS: Final = 0.005
@@ -42,6 +43,7 @@ _SYNC_RESULTS: Final = 64
 _DISK_RETRY_SECONDS: Final = 0.5
 _ACCEPT_RETRY_SECONDS: Final = 0.05
 _LINGER_SECONDS: Final = 0.5
+_LEAST_STALL_SECONDS: Final = 5.0
 # Beyond its limit the spool takes what was ordered before; beyond this, not even that is read.
 _EXCESS_BYTES: Final = 64 << 20
 _MOST_GATHERED_BYTES: Final = 64 << 20
@@ -92,6 +94,10 @@ class SpiderDaemon:
         self._oldest_kept = 0.0
         self._disk_retry_at: float | None = None
         """When to try again, while the disk refuses."""
+        # After two of these without a word, a URL Server may assume a crash (S1.33).
+        two_updates = 2 * settings.spider.timeout_update_ms / 1000.0
+        self._stall_seconds = max(two_updates, _LEAST_STALL_SECONDS)
+        self._turned_at = clock.monotonic()
         self._stop_at: float | None = None
         self._linger_until: float | None = None
         self.orders = 0
@@ -125,6 +131,7 @@ class SpiderDaemon:
         """Wait for something to happen and do what follows; False when all is over."""
         fetches = self._spider.poll(self._wait_seconds(self._clock.monotonic()))
         now = self._clock.monotonic()
+        self._notice_stall(now)
         self._report_started()
         for fetch in fetches:
             self._take(fetch, now)
@@ -172,15 +179,34 @@ class SpiderDaemon:
             self._spider.unwatch(listener.fileno())
             self._accept_at = now + _ACCEPT_RETRY_SECONDS
             return
-        if len(self._links) >= self._max_peers:
+        if len(self._links) >= self._max_peers and not self._leave_unproved():
             peer.close()
             self._notes.say(
                 "too many links",
-                f"a URL Server was turned away: {self._max_peers} are connected already "
-                "([wire] max_peers)",
+                f"the URL Server {peer.name} was turned away: {self._max_peers} are connected "
+                "already ([wire] max_peers)",
             )
             return
         self._links.append(Link(peer, self._spider, self._awake.add, now))
+
+    def _notice_stall(self, now: float) -> None:
+        """Leave all URL Servers if we stood still for so long that they have given us up.
+
+        They have ordered again what is open or unread here, perhaps more than once, and time those
+        hosts anew: what they call a crash must be one.
+        """
+        stalled, self._turned_at = now - self._turned_at, now
+        if stalled > self._stall_seconds + _IDLE_SECONDS:
+            for link in self._links:
+                link.close(f"this Spider was held up for {stalled:.0f} seconds")
+
+    def _leave_unproved(self) -> bool:
+        """Make room for a caller: strangers that only hold on must not keep others out."""
+        for link in self._links:
+            if not link.is_ready:
+                link.close("it has not proved the secret, and others call")
+                return True
+        return False
 
     def _serve_links(self, now: float) -> None:
         awake = list(self._awake)
@@ -190,7 +216,8 @@ class SpiderDaemon:
             for order in [] if link.closed else orders:
                 self._begin(link, order, now)
             for complaint in complaints:
-                self._notes.say("lines", f"a line of a URL Server was skipped: {complaint}")
+                text = f"a line of the URL Server {link.name} was skipped: {complaint}"
+                self._notes.say("lines", text)
         for link in [each for each in self._links if not each.closed and not each.is_ready]:
             if now - link.began_at >= HANDSHAKE_SECONDS:
                 link.close(f"no proof of the secret within {HANDSHAKE_SECONDS:.0f} seconds")
@@ -203,7 +230,7 @@ class SpiderDaemon:
         self._awake.discard(link)
         self._drop(list(link.open.values()), now)
         if self._stop_at is None:
-            self._notes.say("links", f"the link to a URL Server ended: {link.reason}")
+            self._notes.say("links", f"the link to the URL Server {link.name} ended: {link.reason}")
 
     def _wants_orders(self, link: Link) -> bool:
         """Whether to listen to a URL Server: only if we asked for something, and can keep it."""
@@ -220,20 +247,22 @@ class SpiderDaemon:
             link.tend(reading=self._wants_orders(link))
 
     def _ask_for_more(self) -> None:
-        """Say GET where there is room (S0.15)."""
+        """Say GET where there is room (S0.15); each link has a share of it, used or not."""
         links = [link for link in self._links if link.is_ready]
-        if not links or self._disk_retry_at is not None:
+        if not links:
             return
         spool = self._spool
-        promised = len(self._transactions) + sum(link.credit for link in links)
-        room = room_in(spool.limit_bytes - spool.used_bytes, spool.typical_bytes, promised)
+        is_refused = self._disk_retry_at is not None
+        free = 0 if is_refused else (spool.limit_bytes - spool.used_bytes) / len(links)
         share = max(self._settings.max_open // len(links), 1)
         for link in links:
+            room = room_in(free, spool.typical_bytes, len(link.open) + link.credit)
             count = grant(share, len(link.open), link.credit, room)
             if count:
-                room -= count
-                link.credit += count
-                link.say(credit_line(count))
+                link.ask_for(count)
+            elif not link.is_asked:
+                # Who hears no GET may push: orders that nobody reads, and then all at one moment.
+                link.close("there is no room in the spool; it may call again")
 
     # Orders
 
@@ -359,10 +388,10 @@ class SpiderDaemon:
         try:
             self._spool.sync()
         except StorageError as error:
+            if self._disk_retry_at is None:
+                text = f"{error}; finished orders are not reported as done until it is kept"
+                self._notes.say("the disk", text)
             self._disk_retry_at = now + _DISK_RETRY_SECONDS
-            self._notes.say(
-                "the disk", f"{error}; finished orders are not reported as done until it is kept"
-            )
             return
         if self._disk_retry_at is not None:
             self._disk_retry_at = None

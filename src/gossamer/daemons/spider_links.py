@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from gossamer.daemons.peers import PeerSocket
 from gossamer.daemons.spider_orders import Transaction, check_host
 from gossamer.errors import WireError
-from gossamer.wire.lines import LineReader, Order, Patience, parse_order
+from gossamer.wire.lines import LineReader, Order, Patience, credit_line, parse_order
 
 # So much may wait for a URL Server that does not read what we tell it, before it is left.
 _MOST_UNREAD_BYTES: Final = 1 << 20
@@ -52,7 +52,14 @@ class Link:
         """By TRANS_ID."""
         self.credit = 0
         """How many orders we asked for and have not got."""
+        self.is_asked = False
+        """Whether it was ever asked for orders, and so knows that we do."""
         self._tend(reading=True)
+
+    @property
+    def name(self) -> str:
+        """Where it called from."""
+        return self._peer.name
 
     @property
     def closed(self) -> bool:
@@ -107,6 +114,12 @@ class Link:
                     self.close("ten lines in a row could not be understood")
                     break
         return orders, complaints
+
+    def ask_for(self, count: int) -> None:
+        """Say GET."""
+        self.credit += count
+        self.is_asked = True
+        self.say(credit_line(count))
 
     def say(self, line: bytes) -> None:
         """Send a line; a URL Server that reads none of them for too long is left."""

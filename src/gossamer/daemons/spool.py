@@ -102,7 +102,8 @@ class Spool:
     def used_bytes(self) -> int:
         """How many bytes wait, durable or only gathered."""
         durable = sum(self._ends.values())
-        return durable - (self._mark.offset if self._ends else 0) + self._gathered_bytes
+        delivered = self._mark.offset if self._mark.segment in self._ends else 0
+        return durable - delivered + self._gathered_bytes
 
     @property
     def gathered_bytes(self) -> int:
@@ -134,6 +135,8 @@ class Spool:
             self._write()
         except OSError as error:
             self._give_up_segment()
+            # What has arrived may be all that fills the disk, and nothing else may arrive.
+            self._forget_delivered()
             raise refusal("write to", self.folder, error) from error
         self._gathered.clear()
         self._gathered_bytes = 0
@@ -163,20 +166,7 @@ class Spool:
     def deliver(self, place: Place) -> None:
         """Note that everything before a place has arrived."""
         self._mark = max(self._mark, place)
-        finished = [
-            number
-            for number, end in self._ends.items()
-            if number < place.segment
-            or (number == place.segment and place.offset >= end and number != self._number)
-        ]
-        if not finished:
-            return
-        following = self._segment_after(finished[-1])
-        if following is not None and following > self._mark.segment:
-            self._mark = Place(following, len(MAGIC))
-        self.save_mark()
-        for number in finished:
-            self._remove(number)
+        self._forget_delivered()
 
     def save_mark(self) -> None:
         """Write the mark down; a disk that refuses costs records sent twice, no more."""
@@ -203,6 +193,22 @@ class Spool:
                 os.close(descriptor)
         self._writer = self._reader = None
         self._lock = -1
+
+    def _forget_delivered(self) -> None:
+        """Delete the segments before the mark, but for one that is being written."""
+        finished = [
+            number
+            for number, end in self._ends.items()
+            if self._mark >= Place(number, end) and (number != self._number or self._writer is None)
+        ]
+        if not finished:
+            return
+        following = self._segment_after(finished[-1])
+        if following is not None and following > self._mark.segment:
+            self._mark = Place(following, len(MAGIC))
+        self.save_mark()
+        for number in finished:
+            self._remove(number)
 
     def _write(self) -> None:
         if self._writer is not None and self._is_used_up(self._ends[self._number]):

@@ -58,8 +58,8 @@ class StoreLink:
         self._greets = False
         """Whether the Store Server did so when results could last be sent."""
         self._mark_saved_at = 0.0
-        self._is_down = False
-        """Whether somebody was told that the Store Server cannot be reached."""
+        self._reasons: set[str] = set()
+        """Why the Store Server could not be reached since it last was: each is told once."""
         self.delivered = 0
         """How many results have arrived in all."""
 
@@ -117,8 +117,8 @@ class StoreLink:
     def _note_life(self, delivery: Delivery, now: float, *, arrived: bool) -> None:
         if delivery.is_open:
             self._greets = delivery.is_acknowledged
-            if self._is_down:
-                self._is_down = False
+            if self._reasons:
+                self._reasons.clear()
                 self._say(f"connected to the Store Server {self._endpoint} again")
         # One that takes the call and hangs up at once must not be called ten times a second.
         if arrived or (delivery.is_open and now - delivery.began_at >= _STEADY_SECONDS):
@@ -127,8 +127,8 @@ class StoreLink:
     def _lose(self, reason: str, now: float) -> None:
         self.close()
         self._retry_at = now + self._back_off.next_seconds()
-        if not self._is_down:
-            self._is_down = True
+        if reason not in self._reasons:
+            self._reasons.add(reason)
             self._say(
                 f"no connection to the Store Server {self._endpoint}: {reason}; results wait in "
                 "the spool, and it is called again and again"

@@ -3,7 +3,8 @@
 Theory of operation. Memory is bounded twice: by the results that are complete and not saved (the
 caller says whether there is room for more), and by the unfinished results of all links together.
 When the latter pass their bound, only the link whose result is unfinished for longest is read,
-until it is finished or its Spider has been silent for too long: so one always gets on.
+until it is finished, its Spider has been silent for too long, or it has had so long for itself: so
+one always gets on, and drops of a result hold up nobody for ever.
 
 A Spider of ours waits for a greeting before it says anything. One that speaks first is not of ours,
 and is never greeted: what it does not read would turn its closing into a reset.
@@ -19,7 +20,7 @@ from typing import Final
 from gossamer.clock import Clock
 from gossamer.config.settings import Settings
 from gossamer.daemons.deposits import Account, Arrival
-from gossamer.daemons.peers import HANDSHAKE_SECONDS, ListenerHandshake, PeerSocket
+from gossamer.daemons.peers import HANDSHAKE_SECONDS, Endpoint, ListenerHandshake, PeerSocket
 from gossamer.daemons.spider_notes import Notes
 from gossamer.daemons.store_poll import Poll
 from gossamer.errors import WireError
@@ -89,6 +90,7 @@ class StorePeers:
         self._is_reading = True
         self._first: StorePeer | None = None
         """The only one that is read, while too much is unfinished."""
+        self._first_since = 0.0
         self._deaf_until = 0.0
         self._ending = False
         self._listen(now=0.0)
@@ -104,7 +106,7 @@ class StorePeers:
         if is_reading == self._is_reading and first is self._first:
             return
         self._is_reading, self._first = is_reading, first
-        now = self._clock.monotonic()
+        self._first_since = now = self._clock.monotonic()
         for peer in self._peers.values():
             # The time in which nobody listened is no silence.
             peer.heard_at = now
@@ -191,8 +193,8 @@ class StorePeers:
             self._listen(now)
             self._notes.say("connections", f"cannot accept a connection: {error.strerror}")
             return
-        name = f"{address[0]}:{address[1]}"
-        if len(self._peers) >= self._settings.wire.max_peers:
+        name = str(Endpoint(*address[:2]))
+        if len(self._peers) >= self._settings.wire.max_peers and not self._leave_unproved():
             end.close()
             self._notes.say(
                 "connections",
@@ -206,6 +208,13 @@ class StorePeers:
         if link.ready:
             self._welcome(peer, now)
         self._tend(peer)
+
+    def _leave_unproved(self) -> bool:
+        """Make room for a caller: strangers that only hold on must not keep others out."""
+        unproved = [peer for peer in self._peers.values() if not peer.link.ready]
+        if unproved:
+            self._leave(unproved[0], "has not proved the secret, and others call")
+        return bool(unproved)
 
     def _welcome(self, peer: StorePeer, now: float) -> None:
         """It has proved itself, if it had to: see whether it waits for a greeting."""
@@ -255,6 +264,8 @@ class StorePeers:
                 self._leave(peer, f"did not prove itself within {HANDSHAKE_SECONDS:.0f} s")
             elif peer.unfinished_bytes and self._may_read(peer) and now - peer.heard_at > silence:
                 self._leave(peer, f"stopped in the middle of a result for {silence:.0f} s")
+            elif peer is self._first and self._is_reading and now - self._first_since > silence:
+                self._leave(peer, f"kept all others waiting for a result for {silence:.0f} s")
 
     def _leave(self, peer: StorePeer, why: str) -> None:
         self._notes.say("Spiders that were left", f"Spider {peer.name} was left: it {why}")

@@ -22,7 +22,8 @@ from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stops
 from gossamer.crawl.workspace import Workspace
 from gossamer.crawl.writer import Writer
-from gossamer.daemons.peers import Endpoint, endpoint_of, listen, load_secret
+from gossamer.daemons.endpoints import begin_to_listen, bind
+from gossamer.daemons.peers import Endpoint, endpoint_of, load_secret
 from gossamer.daemons.spider_notes import Notes
 from gossamer.daemons.store_lookup import Lookup
 from gossamer.daemons.store_poll import Poll
@@ -53,7 +54,7 @@ def serve(
     calm_collector()
     with contextlib.ExitStack() as stack:
         secret = load_secret(settings.wire)
-        listener = stack.enter_context(listen(endpoint, secret, insecure))
+        listener = stack.enter_context(bind(endpoint, secret, insecure))
         workspace = Workspace(directory)
         workspace.lock(clock, "store-server")
         stack.callback(workspace.unlock)
@@ -67,6 +68,8 @@ def serve(
             )
         )
         stack.enter_context(signals(parts.stops, parts.poll))
+        # Not before: a Spider that is not greeted in time takes us for one that never says SAVED.
+        begin_to_listen(listener, endpoint)
         server = StoreServer(parts)
         on_listening(endpoint_of(listener))
         server.run()

@@ -26,7 +26,7 @@ from gossamer.crawl.seeds import canonical_starts, reconsider, seed
 from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stop, Stops
 from gossamer.crawl.workspace import Workspace
-from gossamer.daemons.peers import Endpoint, is_loopback, load_secret, parse_endpoint
+from gossamer.daemons.peers import Endpoint, is_loopback, load_secret, parse_target
 from gossamer.daemons.spider_notes import Notes
 from gossamer.daemons.spiders import WireCrew
 from gossamer.errors import InputError
@@ -100,7 +100,7 @@ def spiders_of(plan: Plan, settings: Settings, *, has_secret: bool) -> list[Endp
     reading what is ordered.
     """
     urlserver = settings.urlserver
-    endpoints = [parse_endpoint(text) for text in dict.fromkeys(plan.spiders)]
+    endpoints = [parse_target(text) for text in dict.fromkeys(plan.spiders)]
     if not endpoints and urlserver.spider_port:
         endpoints = [Endpoint(urlserver.spider_host, urlserver.spider_port)]
     if not endpoints:
@@ -109,8 +109,6 @@ def spiders_of(plan: Plan, settings: Settings, *, has_secret: bool) -> list[Endp
             "[urlserver]"
         )
     for endpoint in endpoints:
-        if not endpoint.port:
-            raise InputError(f"cannot connect to {endpoint}: a Spider has a port of 1 to 65535")
         is_here = endpoint.host == _LOCAL_NAME or is_loopback(endpoint.host)
         if not (is_here or has_secret or plan.insecure):
             raise InputError(
