@@ -261,6 +261,65 @@ def test_a_feed_that_is_not_modified_is_redundant_too(newsroom: Open) -> None:
     assert room.stories() == [A, B]
 
 
+def test_a_feed_is_asked_for_conditionally_by_those_who_have_read_it(newsroom: Open) -> None:
+    """A 304 would tell the others nothing, and they would miss what the document lists."""
+    room = newsroom()
+    room.feed(FEED)
+    room.poll(report(sighting(A)), etag='"1"')
+    room.now += 60
+    room.feed(FEED, room.source("Other"))
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert (due.etag, due.last_modified) == (None, None)
+    room.commit(room.bring(due, report(sighting(A), sighting(B)), etag='"2"'))
+    assert room.stories() == [A, A, B]
+    # The first source has not read the second version.
+    room.now += 240
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert due.etag is None
+    room.commit(room.bring(due, report(sighting(A), sighting(B)), etag='"2"'))
+    assert room.stories() == [A, A, B, B]
+    # Both have, once they were polled together; that one was told 304 later makes no difference.
+    room.now += 600
+    room.poll(report(sighting(A), sighting(B)), etag='"2"')
+    for _ in range(3):
+        room.now += 300
+        for due in (each for each in room.provide() if each.kind is Kind.FEED):
+            assert due.etag == '"2"'
+            room.commit(room.bring(due, status=304, outcome=Outcome.NOT_MODIFIED))
+
+
+def test_a_304_that_was_asked_for_by_another_source_is_not_taken_for_an_answer(
+    newsroom: Open,
+) -> None:
+    room = newsroom()
+    room.feed(FEED)
+    room.poll(report(sighting(A)), etag='"1"')
+    room.now += 300
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert due.etag == '"1"'
+    other = room.feed(FEED, room.source("Other"))
+    # It joins the fetch that is under way.
+    assert [each for each in room.provide() if each.kind is Kind.FEED] == []
+    room.commit(room.bring(due, status=304, outcome=Outcome.NOT_MODIFIED))
+    assert room.due_in(other) == -room.now
+    room.poll(report(sighting(A)), etag='"1"')
+    assert room.stories() == [A, A]
+
+
+def test_what_was_no_feed_is_not_asked_for_conditionally(newsroom: Open) -> None:
+    """Else a page that never changes would pass for a feed without news, for years."""
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.poll(report(sighting(A)), etag='"1"')
+    room.now += 300
+    room.poll(FeedReport(detail="is no feed but HTML"), etag='"page"')
+    room.now += 600
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert due.etag is None
+    room.commit(room.bring(due, FeedReport(detail="is no feed but HTML"), etag='"page"'))
+    assert room.query("SELECT failures FROM feed WHERE feed_id = ?", feed_id) == [(1.0,)]
+
+
 def test_what_is_no_feed_is_a_feed_error_and_no_success(newsroom: Open) -> None:
     room = newsroom()
     room.feed(FEED)

@@ -30,6 +30,7 @@ class FeedFacts(Struct, frozen=True, gc=False):
     content_delay_seconds: float
     title: str
     form: str
+    last_success_at: float | None
 
 
 class FeedPlans:
@@ -44,6 +45,10 @@ class FeedPlans:
         """Return what is known of the feed of a download."""
         row = self._connection.execute(NEWS["feed_facts"], (download.feed_id,)).fetchone()
         return FeedFacts(*row)
+
+    def has_read(self, feed: FeedFacts, doc_id: int) -> bool:
+        """Whether a feed knows the document that a 304 vouches for; another may have fetched it."""
+        return not was_fetched_since(self._connection, doc_id, feed.last_success_at or 0.0)
 
     def polled(
         self,
@@ -89,3 +94,9 @@ class FeedPlans:
                 "why": f"failed too often, the last time: {error}",
             },
         )
+
+
+def was_fetched_since(connection: sqlite3.Connection, doc_id: int, moment: float) -> bool:
+    """Whether a document came after a moment, the end of a poll that understood it as a feed."""
+    names = {"doc_id": doc_id, "moment": moment}
+    return bool(connection.execute(NEWS["was_fetched_since"], names).fetchone()[0])

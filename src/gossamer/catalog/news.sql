@@ -105,7 +105,8 @@ DELETE FROM fetch WHERE fetch_id = ?;
 -- What the end of a poll needs to know of a feed.
 SELECT feed.source_id, feed.enabled AND source.enabled, feed.last_attempt_at,
     feed.last_new_story_at, feed.last_checksum, feed.failures, feed.successes_in_a_row,
-    feed.interval_seconds, feed.ttl_seconds, source.content_delay_seconds, feed.title, feed.form
+    feed.interval_seconds, feed.ttl_seconds, source.content_delay_seconds, feed.title, feed.form,
+    feed.last_success_at
 FROM feed JOIN source ON source.source_id = feed.source_id
 WHERE feed.feed_id = ?;
 
@@ -135,6 +136,23 @@ UPDATE feed SET doc_id = ? WHERE feed_id = ?;
 -- name: checksums_of
 -- What the URLs of feeds summed up to at their last polls, for all feeds of a document.
 SELECT last_checksum FROM feed WHERE doc_id = ?;
+
+-- name: read_until
+-- Until when all feeds that wait for a document have read it; 0: one of them never has.
+SELECT min(coalesce(feed.last_success_at, 0))
+FROM download JOIN feed ON feed.feed_id = download.feed_id
+WHERE download.doc_id = ? AND download.state IS NULL AND download.type = 0;
+
+-- name: was_fetched_since
+-- Whether a try after a moment brought a document.
+WITH RECURSIVE try (previous, status) AS (
+    SELECT fetch.previous, fetch.status FROM url JOIN fetch ON fetch.fetch_id = url.last_fetch
+    WHERE url.doc_id = :doc_id AND fetch.fetched_at > :moment
+    UNION ALL
+    SELECT fetch.previous, fetch.status FROM try JOIN fetch ON fetch.fetch_id = try.previous
+    WHERE fetch.fetched_at > :moment
+)
+SELECT EXISTS (SELECT 1 FROM try WHERE status BETWEEN 200 AND 299);
 
 -- name: known_keys
 -- Which stories of a source are known by some keys; the placeholder stands for as many as there are.

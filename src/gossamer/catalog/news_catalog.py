@@ -12,6 +12,7 @@ from gossamer.catalog.commit import results_only
 from gossamer.catalog.connection import Database
 from gossamer.catalog.discover import discover
 from gossamer.catalog.download_book import NEWS, Rules
+from gossamer.catalog.feed_plans import was_fetched_since
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.news_commit import NewsCommit
 from gossamer.catalog.sqlite import SqliteCatalog
@@ -101,10 +102,7 @@ class NewsCatalog(SqliteCatalog):
         if self._throttle is not None:
             self._throttle.begin(now)
         batch = super()._lease(connection, memory, count, per_host, now, reject_hosts)
-        return [
-            replace(due, seen=_checksum(connection, due.doc_id)) if due.kind is Kind.FEED else due
-            for due in batch
-        ]
+        return [_as_feed(connection, due) if due.kind is Kind.FEED else due for due in batch]
 
     def _apply(
         self,
@@ -200,6 +198,18 @@ class NewsCatalog(SqliteCatalog):
                 _remove_feed(connection, feed_id)
             connection.execute(NEWS["switch_source"], (0, source_id))
             connection.execute(NEWS["delete_empty_source"], {"source_id": source_id})
+
+
+def _as_feed(connection: sqlite3.Connection, due: Due) -> Due:
+    """Return an order that says what is known of a feed to all who wait for it.
+
+    A 304 says "as it was": that is an answer only to who has read the document as it was.
+    """
+    if due.etag is not None or due.last_modified is not None:
+        (read_until,) = connection.execute(NEWS["read_until"], (due.doc_id,)).fetchone()
+        if was_fetched_since(connection, due.doc_id, read_until or 0.0):
+            due = replace(due, etag=None, last_modified=None)
+    return replace(due, seen=_checksum(connection, due.doc_id))
 
 
 def _checksum(connection: sqlite3.Connection, doc_id: int) -> bytes | None:

@@ -173,7 +173,10 @@ class NewsCommit:
         """Look for new stories, unless the feed is what it was at its last poll (S4.33-S4.35)."""
         feed = self._feeds.facts(download)
         if findings.status == NOT_MODIFIED_STATUS:
-            self._redundant(download, feed, fetch_id, None)
+            if self._feeds.has_read(feed, findings.doc_id):
+                self._redundant(download, feed, fetch_id, None)
+            else:
+                self._look_again(download, fetch_id)
             return
         report = _report(findings)
         if not report.form:
@@ -190,9 +193,7 @@ class NewsCommit:
             self._redundant(download, feed, fetch_id, report)
             return
         if report.redundant:
-            # The feed became another one's while it was fetched: it is looked at once more.
-            self._book.end(download, DownloadState.SUCCESS, fetch_id, content=REDUNDANT)
-            self._connection.execute(NEWS["feed_again"], (download.feed_id,))
+            self._look_again(download, fetch_id)
             return
         new = self._stories.enter(download, feed, report)
         self._book.end(
@@ -210,6 +211,11 @@ class NewsCommit:
     ) -> None:
         self._book.end(download, DownloadState.SUCCESS, fetch_id, content=REDUNDANT)
         self._feeds.polled(download, feed, lambda at: Poll(attempted_at=at), report=report)
+
+    def _look_again(self, download: Download, fetch_id: int | None) -> None:
+        """Poll once more: another feed's document became this one's while it was fetched."""
+        self._book.end(download, DownloadState.SUCCESS, fetch_id, content=REDUNDANT)
+        self._connection.execute(NEWS["feed_again"], (download.feed_id,))
 
 
 def _report(findings: Findings) -> FeedReport:
