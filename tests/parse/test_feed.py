@@ -424,6 +424,7 @@ def test_how_long_a_feed_asks_to_be_left_alone(head, seconds):
             {"hub": "https://hub.example/?a,b", "other": "https://hub.example/?a,b"},
         ),
         (["</self> ;rel = self"], {"self": "/self"}),
+        (["</hub>; Rel=hub"], {"hub": "/hub"}),
         (["no link", "<x>", "<x>; rel", '<x>; rel="', "<" * 9_000], {}),
     ],
 )
