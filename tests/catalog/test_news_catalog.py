@@ -70,7 +70,7 @@ def test_a_download_under_embargo_is_pending_but_not_provided(newsroom: Open) ->
     room.feed(FEED)
     room.poll(report(sighting(A)))
     (due,) = room.provide()
-    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX))
+    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX, detail="status 503"))
     rows = room.query("SELECT state, retries, not_before, error FROM download_row WHERE type = 1")
     assert rows == [(0, 1, room.now + HOUR, "http.5xx: status 503")]
     assert room.provide() == []

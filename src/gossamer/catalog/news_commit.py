@@ -231,4 +231,5 @@ def _error(findings: Findings) -> str:
     """Return what went wrong, for people."""
     name = name_of(Outcome(findings.outcome))
     words = [name, f"status {findings.status}" if findings.status else "", findings.detail]
-    return ": ".join(word for word in words if word)[:_MAX_ERROR]
+    # The detail of most answers is their status.
+    return ": ".join(dict.fromkeys(word for word in words if word))[:_MAX_ERROR]
