@@ -81,3 +81,5 @@ def test_from_a_site_to_its_stories(gossamer, paper, tmp_path):
     redone = gossamer("news", "extract", "--redo", "--story", story["story_id"], "--dir", "w")
     assert redone.stdout.startswith("1 extracted, 0 failed")
     gossamer("news", "extract", "--source", "nobody", "--dir", "w", check=2)
+    unknown = gossamer("news", "extract", "--redo", "--story", "99", "--dir", "w", check=2)
+    assert unknown.stderr == "gossamer: there is no story 99 in w\n"
