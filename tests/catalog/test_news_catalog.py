@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from newsroom import NOW, Newsroom, report, sighting
 
 from gossamer.messages import Kind, Pointer
@@ -474,6 +475,26 @@ def test_the_week_of_a_story_without_a_date_is_that_of_its_download(newsroom: Op
     assert room.stories() == [A]
     room.now = MONDAY + 7 * DAY
     room.poll(report(sighting(C, "The title", "3")))
+    assert room.stories() == [A, C]
+
+
+def test_a_story_that_says_only_when_it_was_updated_is_dated_by_that_but_less_sure(
+    newsroom: Open,
+) -> None:
+    """Atom asks for no more; the time of our visit would be worse (D5)."""
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.poll(report(replace(sighting(A, "The title"), updated=MONDAY)))
+    assert room.query("SELECT published, published_how, published_confidence FROM story") == [
+        (MONDAY, "feed", 0.5)
+    ]
+    room.now += room.due_in(feed_id) or 0
+    room.poll(
+        report(
+            replace(sighting(B, "The title"), updated=MONDAY + DAY),
+            replace(sighting(C, "The title"), updated=MONDAY + 7 * DAY),
+        )
+    )
     assert room.stories() == [A, C]
 
 

@@ -91,6 +91,12 @@ def test_a_story_is_known_by_url_and_guid_in_full_and_lossy() -> None:
     assert not set(other.keys) & set(third.keys)
 
 
+def test_an_entry_of_atom_may_say_only_when_it_was_updated() -> None:
+    entry = f"<entry><id>1</id><link href='{A}'/><updated>2026-01-02T00:00:00Z</updated></entry>"
+    (one,) = report(f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry}</feed>".encode()).sightings
+    assert (one.published, one.updated) == (None, 1_767_312_000)
+
+
 def test_one_guid_for_all_is_no_guid() -> None:
     sightings = report(
         feed(*(f"<link>https://example.org/{n}</link><guid>same</guid>" for n in range(5)))

@@ -134,6 +134,7 @@ def _sighting(item: Item, feed: Feed, *, trust_guid: bool) -> Sighting:
         language=item.language or feed.language,
         image=item.image,
         content_html=item.content_html[:_MAX_CONTENT],
+        updated=item.updated,
     )
 
 
