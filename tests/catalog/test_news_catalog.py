@@ -578,12 +578,56 @@ def test_disabled_feeds_and_sources_are_not_polled(newsroom: Open) -> None:
     room.catalog.set_feeds_enabled([one], False, room.now, "by hand")
     assert [due.url for due in room.provide()] == ["https://example.org/two"]
     room.catalog.begin_run(room.now)
+    (due,) = room.provide()
     room.catalog.set_source_enabled(source, False, room.now)
-    room.poll(report(sighting(A)))
+    room.commit(room.bring(due, report(sighting(A))))
     assert room.due_in(two) is None
     room.catalog.set_source_enabled(source, True, room.now)
     assert room.due_in(one) is None
     assert room.due_in(two) is not None
+
+
+@pytest.mark.parametrize("switch", ["feed", "source", "remove feed", "remove source"])
+def test_who_is_disabled_while_a_try_is_pending_is_not_tried_again(
+    newsroom: Open, switch: str
+) -> None:
+    """Perhaps because the publisher has asked us to leave it alone."""
+    room = newsroom()
+    source = room.source()
+    feed_id = room.feed(FEED, source)
+    (due,) = room.provide()
+    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX))
+    assert room.downloads() == [(FEED, "feed", "pending")]
+    match switch:
+        case "feed":
+            room.catalog.set_feeds_enabled([feed_id], False, room.now, "by hand")
+        case "source":
+            room.catalog.set_source_enabled(source, False, room.now)
+        case "remove feed":
+            room.catalog.remove_feed(feed_id)
+        case _:
+            room.catalog.remove_source(source)
+    room.now += HOUR
+    assert room.provide() == []
+    if switch in ("feed", "source"):
+        assert room.downloads() == [(FEED, "feed", "error")]
+        room.catalog.set_source_enabled(source, True, room.now)
+        room.catalog.set_feeds_enabled([feed_id], True, room.now)
+        room.poll(report(sighting(A)))
+        assert room.stories() == [A]
+
+
+def test_a_pending_poll_that_another_source_wants_is_made(newsroom: Open) -> None:
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.feed(FEED, room.source("Other"))
+    (due,) = room.provide()
+    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX))
+    room.catalog.set_feeds_enabled([feed_id], False, room.now, "by hand")
+    room.now += HOUR
+    room.poll(report(sighting(A)))
+    assert room.downloads()[:2] == [(FEED, "feed", "error"), (FEED, "feed", "success")]
+    assert room.stories() == [A]
 
 
 def test_a_removed_feed_leaves_its_stories(newsroom: Open) -> None:

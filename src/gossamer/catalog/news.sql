@@ -219,6 +219,15 @@ UPDATE feed SET due_at = 0 WHERE source_id = ? AND enabled
     AND NOT EXISTS (SELECT 1 FROM download WHERE download.feed_id = feed.feed_id
         AND download.state IS NULL AND download.type = 0);
 
+-- name: waiting_polls
+-- Downloads of a feed that wait to be tried, and their documents.
+SELECT download.download_id, download.doc_id FROM download JOIN url ON url.doc_id = download.doc_id
+WHERE download.type = 0 AND download.feed_id = ? AND download.state IS NULL AND url.state = 0;
+
+-- name: is_wanted
+-- Whether a document is wanted for anything.
+SELECT EXISTS (SELECT 1 FROM download WHERE doc_id = ? AND state IS NULL);
+
 -- name: feeds_of_source
 -- The feeds of a source.
 SELECT feed_id FROM feed WHERE source_id = ?;
