@@ -360,6 +360,31 @@ def test_a_feed_that_moved_for_good_is_asked_for_at_its_new_place(newsroom: Open
     assert "https://example.org/new" in [each.url for each in room.provide()]
 
 
+@pytest.mark.parametrize(
+    "found_there",
+    [
+        {"feed": FeedReport(detail="is no feed but HTML")},
+        {"status": 404, "outcome": Outcome.HTTP_4XX},
+    ],
+)
+def test_a_feed_that_is_not_where_it_moved_to_is_asked_for_where_it_was(
+    newsroom: Open, found_there: dict[str, Any]
+) -> None:
+    """Sites send all their old URLs to their front page, and some come back."""
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    (due,) = room.provide()
+    room.commit(room.redirect(due, B, 301))
+    (due,) = room.provide()
+    assert due.url == B
+    room.commit(room.bring(due, **found_there))
+    room.now += room.due_in(feed_id) or 0
+    (due,) = room.provide()
+    assert due.url == FEED
+    room.commit(room.bring(due, report(sighting(A))))
+    assert room.stories() == [A]
+
+
 def test_a_feed_that_is_elsewhere_for_now_is_asked_for_where_it_was(newsroom: Open) -> None:
     room = newsroom()
     room.feed(FEED)

@@ -10,6 +10,7 @@ from gossamer.catalog.download_book import NEWS, Download
 from gossamer.catalog.polling import FeedState, Poll, plan
 from gossamer.config.news import NewsSettings
 from gossamer.reports import FeedReport
+from gossamer.url.parts import md5_of
 
 ON_TIME_SECONDS: Final = 60.0
 """Who is later than this is planned anew from now."""
@@ -31,6 +32,7 @@ class FeedFacts(Struct, frozen=True, gc=False):
     title: str
     form: str
     last_success_at: float | None
+    url: str
 
 
 class FeedPlans:
@@ -72,6 +74,9 @@ class FeedPlans:
             successes_in_a_row=feed.successes_in_a_row,
         )
         poll = poll_at(attempted_at)
+        if poll.failure:
+            # It may have moved for good, though not to a feed: many sites send all to one page.
+            self._connection.execute(NEWS["feed_back"], (md5_of(feed.url), download.feed_id))
         planned = plan(state, poll, self._settings)
         goes_on = feed.enabled and not planned.give_up
         self._connection.execute(

@@ -106,7 +106,7 @@ DELETE FROM fetch WHERE fetch_id = ?;
 SELECT feed.source_id, feed.enabled AND source.enabled, feed.last_attempt_at,
     feed.last_new_story_at, feed.last_checksum, feed.failures, feed.successes_in_a_row,
     feed.interval_seconds, feed.ttl_seconds, source.content_delay_seconds, feed.title, feed.form,
-    feed.last_success_at
+    feed.last_success_at, feed.url
 FROM feed JOIN source ON source.source_id = feed.source_id
 WHERE feed.feed_id = ?;
 
@@ -132,6 +132,10 @@ UPDATE feed SET due_at = 0 WHERE feed_id = ?;
 -- name: feed_moved
 -- The URL of a feed has changed for good.
 UPDATE feed SET doc_id = ? WHERE feed_id = ?;
+
+-- name: feed_back
+-- A feed is asked for where it was, by the identity of its first URL.
+UPDATE feed SET doc_id = (SELECT doc_id FROM url WHERE md5 = ?) WHERE feed_id = ?;
 
 -- name: checksums_of
 -- What the URLs of feeds summed up to at their last polls, for all feeds of a document.
