@@ -212,6 +212,24 @@ def test_polls_come_after_5_15_35_minutes_and_so_on(newsroom: Open) -> None:
     assert delays == [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_080, 10_080]
 
 
+def test_a_clock_that_was_ahead_keeps_no_feed_from_being_polled(newsroom: Open) -> None:
+    """Nor are its polls five minutes apart until the clock's time has come."""
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.now = NOW + 365 * DAY
+    room.poll(report(sighting(A)))
+    (page,) = room.provide()
+    room.commit(room.bring(page))
+    room.now = NOW
+    assert room.catalog.next_due_at(room.now) == room.now
+    waits = []
+    for _ in range(3):
+        room.poll(report(sighting(A)))
+        waits.append(room.due_in(feed_id))
+        room.now += room.due_in(feed_id) or 0
+    assert waits == [300, 600, 1_200]
+
+
 def test_a_feed_that_is_not_polled_in_time_is_planned_from_when_it_was(newsroom: Open) -> None:
     room = newsroom()
     feed_id = room.feed(FEED)

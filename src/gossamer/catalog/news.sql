@@ -7,6 +7,10 @@ SELECT feed.feed_id, feed.url, feed.due_at, url.doc_id, url.host_id, url.state, 
 FROM feed JOIN url ON url.doc_id = feed.doc_id
 WHERE feed.due_at IS NOT NULL AND feed.due_at <= ? ORDER BY feed.due_at LIMIT ?;
 
+-- name: cut_feed_waits
+-- No feed waits longer than the longest delay: its plan was made by a clock that was ahead.
+UPDATE feed SET due_at = 0 WHERE due_at IS NOT NULL AND due_at > ?;
+
 -- name: next_feed_due
 -- When the next feed is due.
 SELECT min(due_at) FROM feed WHERE due_at IS NOT NULL;

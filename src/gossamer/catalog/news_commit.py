@@ -46,6 +46,7 @@ class NewsCommit:
         self._connection = connection
         self._now = now
         self._max_redirects = rules.news.max_redirects
+        self._longest_delay = rules.news.max_delay_seconds
         self._book = DownloadBook(connection, memory, rules, now)
         self._feeds = FeedPlans(connection, rules.news, now)
         self._stories = NewStories(connection, self._book, now)
@@ -55,6 +56,7 @@ class NewsCommit:
     def raise_feeds(self, limit: int) -> int:
         """Make downloads of feeds whose time has come (S4.17); return how many."""
         execute = self._connection.execute
+        execute(NEWS["cut_feed_waits"], (self._now + self._longest_delay,))
         rows = execute(NEWS["feeds_due"], (self._now, limit)).fetchall()
         wanted: set[int] = set()
         for feed_id, url, due_at, *target in rows:
