@@ -687,6 +687,21 @@ def test_a_removed_feed_leaves_its_stories(newsroom: Open) -> None:
     assert room.query("SELECT enabled FROM source") == [(0,)]
 
 
+def test_a_source_that_was_removed_is_polled_when_it_is_added_again(newsroom: Open) -> None:
+    room = newsroom()
+    source = room.source()
+    room.feed(FEED, source)
+    room.poll(report(sighting(A)))
+    room.catalog.remove_source(source)
+    assert room.source() == source
+    room.feed(FEED, source)
+    room.poll(report(sighting(A), sighting(B)))
+    assert room.stories() == [A, B]
+    # One that somebody has disabled stays so, whatever it gets.
+    room.catalog.set_source_enabled(source, False, room.now)
+    assert room.due_in(room.feed("https://example.org/two", source)) is None
+
+
 def test_a_source_without_stories_is_removed_whole(newsroom: Open) -> None:
     room = newsroom()
     source = room.source()

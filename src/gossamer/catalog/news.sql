@@ -196,6 +196,11 @@ INSERT INTO source (name, home, tags, content_delay_seconds, added_at) VALUES (?
 -- A feed of a source.
 SELECT feed_id FROM feed WHERE source_id = ? AND url = ?;
 
+-- name: revive_source
+-- A source that was removed but for its stories is one again when it gets a feed.
+UPDATE source SET enabled = 1
+WHERE source_id = :source_id AND NOT EXISTS (SELECT 1 FROM feed WHERE source_id = :source_id);
+
 -- name: insert_feed
 -- A feed becomes known, and is due at once.
 INSERT INTO feed (source_id, doc_id, url, title, form, added_at, due_at)

@@ -173,6 +173,7 @@ class NewsCatalog(SqliteCatalog):
                 )
                 discover(connection, memory, tally, [(found, None)], now)
                 known = connection.execute(NEWS["url_by_md5"], (md5_of(url),)).fetchone()
+            connection.execute(NEWS["revive_source"], {"source_id": source_id})
             values = (source_id, known[0], url, title, form, now, source_id)
             return connection.execute(NEWS["insert_feed"], values).lastrowid or 0, True
 
