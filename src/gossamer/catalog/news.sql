@@ -142,8 +142,9 @@ UPDATE feed SET doc_id = ? WHERE feed_id = ?;
 UPDATE feed SET doc_id = (SELECT doc_id FROM url WHERE md5 = ?) WHERE feed_id = ?;
 
 -- name: checksums_of
--- What the URLs of feeds summed up to at their last polls, for all feeds of a document.
-SELECT last_checksum FROM feed WHERE doc_id = ?;
+-- What the URLs of feeds summed up to at their last polls, for all that wait for a document.
+SELECT feed.last_checksum FROM download JOIN feed ON feed.feed_id = download.feed_id
+WHERE download.doc_id = ? AND download.state IS NULL AND download.type = 0;
 
 -- name: read_until
 -- Until when all feeds that wait for a document have read it; 0: one of them never has.

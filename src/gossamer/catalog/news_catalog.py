@@ -224,7 +224,7 @@ def _as_feed(connection: sqlite3.Connection, due: Due) -> Due:
 
 
 def _checksum(connection: sqlite3.Connection, doc_id: int) -> bytes | None:
-    """Return what the URLs of a feed summed up to, if all who share the feed agree on it."""
+    """Return what the URLs of a feed summed up to, if all who wait for it agree on that."""
     sums = {row[0] for row in connection.execute(NEWS["checksums_of"], (doc_id,))}
     return sums.pop() if len(sums) == 1 else None
 
