@@ -663,6 +663,17 @@ def test_who_is_disabled_while_a_try_is_pending_is_not_tried_again(
         assert room.stories() == [A]
 
 
+def test_who_is_disabled_while_it_is_fetched_is_not_tried_again(newsroom: Open) -> None:
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    (due,) = room.provide()
+    room.catalog.set_feeds_enabled([feed_id], False, room.now, "by hand")
+    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX))
+    assert room.downloads() == [(FEED, "feed", "error")]
+    room.now += HOUR
+    assert room.provide() == []
+
+
 def test_a_pending_poll_that_another_source_wants_is_made(newsroom: Open) -> None:
     room = newsroom()
     feed_id = room.feed(FEED)

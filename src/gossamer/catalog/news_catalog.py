@@ -11,20 +11,17 @@ from gossamer.catalog.catalog import Committed, Gate, Recovery, Verdict
 from gossamer.catalog.commit import results_only
 from gossamer.catalog.connection import Database
 from gossamer.catalog.discover import discover
-from gossamer.catalog.download_book import NEWS, DownloadState, Rules
+from gossamer.catalog.download_book import NEWS, DownloadBook, Rules
 from gossamer.catalog.feed_plans import was_fetched_since
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.news_commit import NewsCommit
 from gossamer.catalog.sqlite import SqliteCatalog
-from gossamer.catalog.tally import Tally
 from gossamer.catalog.throttle import Throttle
-from gossamer.catalog.waiting import keep_out
 from gossamer.config.news import NewsSettings
 from gossamer.messages import Due, Found, Kind
-from gossamer.outcomes import Outcome, State
+from gossamer.outcomes import State
 from gossamer.url.parts import host_of, md5_of, registrable_domain
 
-_UNWANTED: Final = "its feed is not polled any more"
 # For what becomes due at no time, and is kept nowhere.
 _NO_TIME: Final = 0.0
 
@@ -181,32 +178,40 @@ class NewsCatalog(SqliteCatalog):
         self, feed_ids: Iterable[int], enabled: bool, now: float, why: str = ""
     ) -> None:
         """Poll feeds, at once whatever the clock shows, or do not."""
-        with self._counting("switch feeds", now) as (connection, _, tally):
+        with self._writing("switch feeds") as (connection, memory):
+            book = DownloadBook(connection, memory, self._rules, now)
             for feed_id in feed_ids:
                 if enabled:
                     connection.execute(NEWS["enable_feed"], (feed_id,))
                 else:
                     connection.execute(NEWS["disable_feed"], (why, feed_id))
-                    _end_waiting(connection, tally, feed_id, now)
+                    book.end_waiting(feed_id)
+            book.close()
 
     def set_source_enabled(self, source_id: int, enabled: bool, now: float) -> None:
         """Poll the feeds of a source, or do not; each keeps what it was set to."""
-        with self._counting("switch a source", now) as (connection, _, tally):
+        with self._writing("switch a source") as (connection, memory):
+            book = DownloadBook(connection, memory, self._rules, now)
             connection.execute(NEWS["switch_source"], (int(enabled), source_id))
             connection.execute(NEWS["wake_feeds" if enabled else "rest_feeds"], (source_id,))
             for feed_id in () if enabled else _feeds_of(connection, source_id):
-                _end_waiting(connection, tally, feed_id, now)
+                book.end_waiting(feed_id)
+            book.close()
 
     def remove_feed(self, feed_id: int) -> None:
         """Forget a feed and its downloads; its stories stay."""
-        with self._counting("remove a feed", _NO_TIME) as (connection, _, tally):
-            _remove_feed(connection, tally, feed_id)
+        with self._writing("remove a feed") as (connection, memory):
+            book = DownloadBook(connection, memory, self._rules, _NO_TIME)
+            _remove_feed(connection, book, feed_id)
+            book.close()
 
     def remove_source(self, source_id: int) -> None:
         """Forget the feeds of a source; the source itself goes unless it has stories."""
-        with self._counting("remove a source", _NO_TIME) as (connection, _, tally):
+        with self._writing("remove a source") as (connection, memory):
+            book = DownloadBook(connection, memory, self._rules, _NO_TIME)
             for feed_id in _feeds_of(connection, source_id):
-                _remove_feed(connection, tally, feed_id)
+                _remove_feed(connection, book, feed_id)
+            book.close()
             connection.execute(NEWS["switch_source"], (0, source_id))
             connection.execute(NEWS["delete_empty_source"], {"source_id": source_id})
 
@@ -233,17 +238,8 @@ def _feeds_of(connection: sqlite3.Connection, source_id: int) -> list[int]:
     return [row[0] for row in connection.execute(NEWS["feeds_of_source"], (source_id,))]
 
 
-def _end_waiting(connection: sqlite3.Connection, tally: Tally, feed_id: int, now: float) -> None:
-    """End polls that wait for another try: who is not to be polled is not asked once more."""
-    for download_id, doc_id in connection.execute(NEWS["waiting_polls"], (feed_id,)).fetchall():
-        ended = (int(DownloadState.ERROR), now, None, _UNWANTED, None, download_id)
-        connection.execute(NEWS["end_download"], ended)
-        if not connection.execute(NEWS["is_wanted"], (doc_id,)).fetchone()[0]:
-            keep_out(connection, tally, [doc_id], Outcome.POLICY_SCOPE, _UNWANTED)
-
-
-def _remove_feed(connection: sqlite3.Connection, tally: Tally, feed_id: int) -> None:
-    _end_waiting(connection, tally, feed_id, _NO_TIME)
+def _remove_feed(connection: sqlite3.Connection, book: DownloadBook, feed_id: int) -> None:
+    book.end_waiting(feed_id)
     for query in (
         "forget_feed_stories",
         "forget_feed_downloads",

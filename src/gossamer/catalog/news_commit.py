@@ -118,6 +118,9 @@ class NewsCommit:
             self._connection.execute(NEWS["retry_download"], (counts, error, download.download_id))
             if download.type == Type.FEED:
                 self._connection.execute(NEWS["feed_failing"], (error, download.feed_id))
+                if not self._feeds.facts(download).enabled:
+                    # Disabled while it was fetched.
+                    self._book.end_waiting(download.feed_id)
 
     def _follow(self, download: Download, findings: Findings, url: str) -> None:
         """Go on where a redirect leads; what is there already need not be fetched again."""
