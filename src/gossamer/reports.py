@@ -25,6 +25,8 @@ class Sighting(Struct, frozen=True, array_like=True, gc=False):
     language: str = ""
     image: str = ""
     content_html: str = ""
+    updated: float | None = None
+    """All that Atom must say of its time, when it was published being optional (RFC 4287)."""
 
 
 class FeedReport(Struct, frozen=True, array_like=True, gc=False):
@@ -58,6 +60,7 @@ class Hints(Struct, frozen=True, omit_defaults=True):
     language: str = ""
     image: str = ""
     content_html: str = ""
+    updated: float | None = None
 
 
 class PageReport(Struct, frozen=True, array_like=True, gc=False):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from newsroom import NOW, Newsroom, report, sighting
 
 from gossamer.messages import Kind, Pointer
@@ -70,7 +71,7 @@ def test_a_download_under_embargo_is_pending_but_not_provided(newsroom: Open) ->
     room.feed(FEED)
     room.poll(report(sighting(A)))
     (due,) = room.provide()
-    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX))
+    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX, detail="status 503"))
     rows = room.query("SELECT state, retries, not_before, error FROM download_row WHERE type = 1")
     assert rows == [(0, 1, room.now + HOUR, "http.5xx: status 503")]
     assert room.provide() == []
@@ -211,6 +212,24 @@ def test_polls_come_after_5_15_35_minutes_and_so_on(newsroom: Open) -> None:
     assert delays == [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_080, 10_080]
 
 
+def test_a_clock_that_was_ahead_keeps_no_feed_from_being_polled(newsroom: Open) -> None:
+    """Nor are its polls five minutes apart until the clock's time has come."""
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.now = NOW + 365 * DAY
+    room.poll(report(sighting(A)))
+    (page,) = room.provide()
+    room.commit(room.bring(page))
+    room.now = NOW
+    assert room.catalog.next_due_at(room.now) == room.now
+    waits = []
+    for _ in range(3):
+        room.poll(report(sighting(A)))
+        waits.append(room.due_in(feed_id))
+        room.now += room.due_in(feed_id) or 0
+    assert waits == [300, 600, 1_200]
+
+
 def test_a_feed_that_is_not_polled_in_time_is_planned_from_when_it_was(newsroom: Open) -> None:
     room = newsroom()
     feed_id = room.feed(FEED)
@@ -261,6 +280,65 @@ def test_a_feed_that_is_not_modified_is_redundant_too(newsroom: Open) -> None:
     assert room.stories() == [A, B]
 
 
+def test_a_feed_is_asked_for_conditionally_by_those_who_have_read_it(newsroom: Open) -> None:
+    """A 304 would tell the others nothing, and they would miss what the document lists."""
+    room = newsroom()
+    room.feed(FEED)
+    room.poll(report(sighting(A)), etag='"1"')
+    room.now += 60
+    room.feed(FEED, room.source("Other"))
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert (due.etag, due.last_modified) == (None, None)
+    room.commit(room.bring(due, report(sighting(A), sighting(B)), etag='"2"'))
+    assert room.stories() == [A, A, B]
+    # The first source has not read the second version.
+    room.now += 240
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert due.etag is None
+    room.commit(room.bring(due, report(sighting(A), sighting(B)), etag='"2"'))
+    assert room.stories() == [A, A, B, B]
+    # Both have, once they were polled together; that one was told 304 later makes no difference.
+    room.now += 600
+    room.poll(report(sighting(A), sighting(B)), etag='"2"')
+    for _ in range(3):
+        room.now += 300
+        for due in (each for each in room.provide() if each.kind is Kind.FEED):
+            assert due.etag == '"2"'
+            room.commit(room.bring(due, status=304, outcome=Outcome.NOT_MODIFIED))
+
+
+def test_a_304_that_was_asked_for_by_another_source_is_not_taken_for_an_answer(
+    newsroom: Open,
+) -> None:
+    room = newsroom()
+    room.feed(FEED)
+    room.poll(report(sighting(A)), etag='"1"')
+    room.now += 300
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert due.etag == '"1"'
+    other = room.feed(FEED, room.source("Other"))
+    # It joins the fetch that is under way.
+    assert [each for each in room.provide() if each.kind is Kind.FEED] == []
+    room.commit(room.bring(due, status=304, outcome=Outcome.NOT_MODIFIED))
+    assert room.due_in(other) == -room.now
+    room.poll(report(sighting(A)), etag='"1"')
+    assert room.stories() == [A, A]
+
+
+def test_what_was_no_feed_is_not_asked_for_conditionally(newsroom: Open) -> None:
+    """Else a page that never changes would pass for a feed without news, for years."""
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.poll(report(sighting(A)), etag='"1"')
+    room.now += 300
+    room.poll(FeedReport(detail="is no feed but HTML"), etag='"page"')
+    room.now += 600
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert due.etag is None
+    room.commit(room.bring(due, FeedReport(detail="is no feed but HTML"), etag='"page"'))
+    assert room.query("SELECT failures FROM feed WHERE feed_id = ?", feed_id) == [(1.0,)]
+
+
 def test_what_is_no_feed_is_a_feed_error_and_no_success(newsroom: Open) -> None:
     room = newsroom()
     room.feed(FEED)
@@ -300,15 +378,43 @@ def test_a_feed_that_moved_for_good_is_asked_for_at_its_new_place(newsroom: Open
     assert "https://example.org/new" in [each.url for each in room.provide()]
 
 
+@pytest.mark.parametrize(
+    "found_there",
+    [
+        {"feed": FeedReport(detail="is no feed but HTML")},
+        {"status": 404, "outcome": Outcome.HTTP_4XX},
+    ],
+)
+def test_a_feed_that_is_not_where_it_moved_to_is_asked_for_where_it_was(
+    newsroom: Open, found_there: dict[str, Any]
+) -> None:
+    """Sites send all their old URLs to their front page, and some come back."""
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    (due,) = room.provide()
+    room.commit(room.redirect(due, B, 301))
+    (due,) = room.provide()
+    assert due.url == B
+    room.commit(room.bring(due, **found_there))
+    room.now += room.due_in(feed_id) or 0
+    (due,) = room.provide()
+    assert due.url == FEED
+    room.commit(room.bring(due, report(sighting(A))))
+    assert room.stories() == [A]
+
+
 def test_a_feed_that_is_elsewhere_for_now_is_asked_for_where_it_was(newsroom: Open) -> None:
     room = newsroom()
     room.feed(FEED)
-    for _ in range(2):
+    listed = report(sighting(A))
+    for seen in (None, listed.checksum):
         (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
         assert due.url == FEED
         room.commit(room.redirect(due, "https://cdn.example/x", 302))
         (moved,) = [each for each in room.provide() if each.kind is Kind.FEED]
-        room.commit(room.bring(moved, report(sighting(A))))
+        # So that the worker does not store there what it has stored before (S4.35).
+        assert moved.seen == seen
+        room.commit(room.bring(moved, listed))
         room.now += 300
     assert room.stories() == [A]
 
@@ -418,6 +524,26 @@ def test_the_week_of_a_story_without_a_date_is_that_of_its_download(newsroom: Op
     assert room.stories() == [A, C]
 
 
+def test_a_story_that_says_only_when_it_was_updated_is_dated_by_that_but_less_sure(
+    newsroom: Open,
+) -> None:
+    """Atom asks for no more; the time of our visit would be worse (D5)."""
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.poll(report(replace(sighting(A, "The title"), updated=MONDAY)))
+    assert room.query("SELECT published, published_how, published_confidence FROM story") == [
+        (MONDAY, "feed", 0.5)
+    ]
+    room.now += room.due_in(feed_id) or 0
+    room.poll(
+        report(
+            replace(sighting(B, "The title"), updated=MONDAY + DAY),
+            replace(sighting(C, "The title"), updated=MONDAY + 7 * DAY),
+        )
+    )
+    assert room.stories() == [A, C]
+
+
 def test_stories_without_a_title_are_told_apart_by_url_and_guid(newsroom: Open) -> None:
     room = newsroom()
     room.feed(FEED)
@@ -498,12 +624,67 @@ def test_disabled_feeds_and_sources_are_not_polled(newsroom: Open) -> None:
     room.catalog.set_feeds_enabled([one], False, room.now, "by hand")
     assert [due.url for due in room.provide()] == ["https://example.org/two"]
     room.catalog.begin_run(room.now)
+    (due,) = room.provide()
     room.catalog.set_source_enabled(source, False, room.now)
-    room.poll(report(sighting(A)))
+    room.commit(room.bring(due, report(sighting(A))))
     assert room.due_in(two) is None
     room.catalog.set_source_enabled(source, True, room.now)
     assert room.due_in(one) is None
     assert room.due_in(two) is not None
+
+
+@pytest.mark.parametrize("switch", ["feed", "source", "remove feed", "remove source"])
+def test_who_is_disabled_while_a_try_is_pending_is_not_tried_again(
+    newsroom: Open, switch: str
+) -> None:
+    """Perhaps because the publisher has asked us to leave it alone."""
+    room = newsroom()
+    source = room.source()
+    feed_id = room.feed(FEED, source)
+    (due,) = room.provide()
+    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX))
+    assert room.downloads() == [(FEED, "feed", "pending")]
+    match switch:
+        case "feed":
+            room.catalog.set_feeds_enabled([feed_id], False, room.now, "by hand")
+        case "source":
+            room.catalog.set_source_enabled(source, False, room.now)
+        case "remove feed":
+            room.catalog.remove_feed(feed_id)
+        case _:
+            room.catalog.remove_source(source)
+    room.now += HOUR
+    assert room.provide() == []
+    if switch in ("feed", "source"):
+        assert room.downloads() == [(FEED, "feed", "error")]
+        room.catalog.set_source_enabled(source, True, room.now)
+        room.catalog.set_feeds_enabled([feed_id], True, room.now)
+        room.poll(report(sighting(A)))
+        assert room.stories() == [A]
+
+
+def test_who_is_disabled_while_it_is_fetched_is_not_tried_again(newsroom: Open) -> None:
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    (due,) = room.provide()
+    room.catalog.set_feeds_enabled([feed_id], False, room.now, "by hand")
+    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX))
+    assert room.downloads() == [(FEED, "feed", "error")]
+    room.now += HOUR
+    assert room.provide() == []
+
+
+def test_a_pending_poll_that_another_source_wants_is_made(newsroom: Open) -> None:
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.feed(FEED, room.source("Other"))
+    (due,) = room.provide()
+    room.commit(room.bring(due, status=503, outcome=Outcome.HTTP_5XX))
+    room.catalog.set_feeds_enabled([feed_id], False, room.now, "by hand")
+    room.now += HOUR
+    room.poll(report(sighting(A)))
+    assert room.downloads()[:2] == [(FEED, "feed", "error"), (FEED, "feed", "success")]
+    assert room.stories() == [A]
 
 
 def test_a_removed_feed_leaves_its_stories(newsroom: Open) -> None:
@@ -518,6 +699,21 @@ def test_a_removed_feed_leaves_its_stories(newsroom: Open) -> None:
     room.commit(room.bring(due))
     assert room.downloads() == [(A, "content", "success")]
     assert room.query("SELECT enabled FROM source") == [(0,)]
+
+
+def test_a_source_that_was_removed_is_polled_when_it_is_added_again(newsroom: Open) -> None:
+    room = newsroom()
+    source = room.source()
+    room.feed(FEED, source)
+    room.poll(report(sighting(A)))
+    room.catalog.remove_source(source)
+    assert room.source() == source
+    room.feed(FEED, source)
+    room.poll(report(sighting(A), sighting(B)))
+    assert room.stories() == [A, B]
+    # One that somebody has disabled stays so, whatever it gets.
+    room.catalog.set_source_enabled(source, False, room.now)
+    assert room.due_in(room.feed("https://example.org/two", source)) is None
 
 
 def test_a_source_without_stories_is_removed_whole(newsroom: Open) -> None:

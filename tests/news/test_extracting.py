@@ -127,6 +127,13 @@ class TestPages:
             )
         ]  # fmt: skip
 
+    def test_when_a_story_was_updated_is_better_than_no_date(self, newsroom):
+        newsroom.story(page_of("text"), hints=Hints(updated=NOW - 99))
+        extract_queued(newsroom.directory, settings_of(extractors=0), _extractor=PARAGRAPHS)
+        assert newsroom.rows(
+            "SELECT published, published_how, published_confidence FROM story"
+        ) == [(NOW - 99, "feed", 0.5)]
+
     def test_the_raw_page_stays_and_a_rerun_changes_nothing(self, newsroom):
         text = story_text(1)
         for source in ("A", "B"):

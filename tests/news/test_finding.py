@@ -406,7 +406,10 @@ def test_a_start_url_that_is_none_is_refused():
 def test_a_server_that_is_not_there_has_no_feeds():
     with press() as gone:
         url = gone.url("/")
-    assert find_feeds([url], settings(max_tries=1)) == []
+    troubles: dict[str, str] = {}
+    heard = troubles.__setitem__
+    assert find_feeds([url], settings(max_tries=1), on_trouble=heard) == []
+    assert troubles[url].startswith("net.refused")
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00" * 100, b"<rss", b"{", b"<!DOCTYPE html><a href='"])

@@ -48,8 +48,16 @@ def test_where_no_feed_is_the_exit_code_says_so(gossamer, paper, tmp_path):
     done = gossamer("news", "add", paper.url("/"), *QUICK, "--dir", "w", check=1)
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert f"no feed found at {paper.url('/')}" in done.stderr
+    assert f"no feed found at {paper.url('/')} (http.4xx: status 404); " in done.stderr
     assert not (tmp_path / "w").exists()
+
+
+def test_why_a_page_could_not_be_looked_at_is_told(gossamer, paper):
+    """Else nobody would look for the reason in robots.txt."""
+    forbidding = b"User-agent: *\nDisallow: /news"
+    paper.routes["/robots.txt"] = (200, {"Content-Type": "text/plain"}, forbidding)
+    done = gossamer("news", "add", paper.url("/news.rss"), *QUICK, "--dir", "w", check=1)
+    assert f"no feed found at {paper.url('/news.rss')} (policy.robots: " in done.stderr
 
 
 def test_an_import_may_be_checked(gossamer, paper, tmp_path):
@@ -81,3 +89,5 @@ def test_from_a_site_to_its_stories(gossamer, paper, tmp_path):
     redone = gossamer("news", "extract", "--redo", "--story", story["story_id"], "--dir", "w")
     assert redone.stdout.startswith("1 extracted, 0 failed")
     gossamer("news", "extract", "--source", "nobody", "--dir", "w", check=2)
+    unknown = gossamer("news", "extract", "--redo", "--story", "99", "--dir", "w", check=2)
+    assert unknown.stderr == "gossamer: there is no story 99 in w\n"

@@ -71,6 +71,17 @@ def test_a_feed_with_the_urls_of_last_time_is_redundant_and_says_no_more() -> No
     assert not report(body, seen=b"other").redundant
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b"<rss version='2.0'><channel><title>Loop</title>", b"<feed><entry><title>half", b"<feed>"],
+)
+def test_a_feed_that_ends_before_its_first_story_was_not_read(body: bytes) -> None:
+    """It is a feed_error (D12): a success would hide that the site sends halves."""
+    read = report(body, seen=urls_checksum([]))
+    assert (read.form, read.redundant) == ("", False)
+    assert read.detail == "the end is missing"
+
+
 def test_a_story_is_known_by_url_and_guid_in_full_and_lossy() -> None:
     (one,) = report(feed(f"<link>{A}?utm_source=rss</link><guid>tag:1</guid>")).sightings
     (other,) = report(feed("<link>http://www.example.org/a</link><guid>tag:2</guid>")).sightings
@@ -78,6 +89,12 @@ def test_a_story_is_known_by_url_and_guid_in_full_and_lossy() -> None:
     (third,) = report(feed(f"<link>{B}</link><guid>tag:1</guid>")).sightings
     assert set(one.keys) & set(third.keys)
     assert not set(other.keys) & set(third.keys)
+
+
+def test_an_entry_of_atom_may_say_only_when_it_was_updated() -> None:
+    entry = f"<entry><id>1</id><link href='{A}'/><updated>2026-01-02T00:00:00Z</updated></entry>"
+    (one,) = report(f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry}</feed>".encode()).sightings
+    assert (one.published, one.updated) == (None, 1_767_312_000)
 
 
 def test_one_guid_for_all_is_no_guid() -> None:
@@ -96,6 +113,22 @@ def test_a_hub_may_be_named_by_the_feed_or_by_a_header_and_be_relative() -> None
     assert (named.hub, named.topic) == ("https://example.org/hub", "https://example.org/topic")
     silent = report(feed())
     assert (silent.hub, silent.topic) == ("", URL)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        # Every blog of WordPress sends this one.
+        '<https://example.org/wp-json/>; rel="https://api.w.org/"',
+        '<http://[>; rel="hub", <http://[>; rel="self"',
+        '<javascript:hub()>; rel="hub", <mailto:me@example.org>; rel="self"',
+        '<>; rel="hub self"',
+    ],
+)
+def test_a_header_that_names_no_hub_makes_none_and_spoils_no_feed(link: str) -> None:
+    read = report(feed(f"<link>{A}</link>"), headers=(("link", link),))
+    assert (read.hub, read.topic) == ("", URL)
+    assert [each.url for each in read.sightings] == [A]
 
 
 @pytest.mark.parametrize(

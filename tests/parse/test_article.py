@@ -79,6 +79,15 @@ def test_the_slow_extractor_really_runs():
     assert {extract(p.html, p.url).how for p in of_template("divs_for_paragraphs")} == {"slow"}
 
 
+def test_an_article_of_short_lines_keeps_them():
+    """The slow extractor gives one long line where the tags of head and body are left out."""
+    lines = [f"Line {number} of a short notice." for number in range(12)]
+    article = "".join(f"<p>{line}</p>" for line in lines)
+    page = f"<html><title>A notice</title><article>{article}</article>"
+    found = extract(page, "https://example.org/notice")
+    assert (found.how, found.text.split("\n")) == ("slow", lines)
+
+
 def test_a_disputed_text_is_less_sure_than_an_agreed_one():
     agreed = [extract(p.html, p.url).text_confidence for p in of_template("semantic")]
     disputed = [extract(p.html, p.url).text_confidence for p in of_template("divs_for_paragraphs")]

@@ -338,6 +338,21 @@ def test_language_of_a_feed(head, language):
     assert read(f"{head}<link rel='hub'/></channel></rss>").language == language
 
 
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        (r"Cut \ud83d", "Cut \ufffd"),
+        (r"Cut \ude00 again", "Cut \ufffd again"),
+        (r"\ud83d\ud83d\ude00\uDE00", "\ufffd\U0001f600\ufffd"),
+        (r"C:\\ud800 \ud83d", "C:\\ud800 \ufffd"),
+    ],
+)
+def test_half_a_character_in_json_spoils_no_feed(written, title):
+    items = f'{{"id": "1", "url": "/1", "title": "{written}"}}, {{"id": "2", "url": "/2"}}'
+    feed = read(f'{{"version": "https://jsonfeed.org/version/1.1", "items": [{items}]}}')
+    assert [item.title for item in feed.items] == [title, ""]
+
+
 def test_an_entry_of_json_that_is_no_object_is_skipped():
     body = '{"version": "https://jsonfeed.org/version/1", "items": [7, [], null, {"id": "a"}, {"id": true}]}'
     feed = read(body)
@@ -424,6 +439,7 @@ def test_how_long_a_feed_asks_to_be_left_alone(head, seconds):
             {"hub": "https://hub.example/?a,b", "other": "https://hub.example/?a,b"},
         ),
         (["</self> ;rel = self"], {"self": "/self"}),
+        (["</hub>; Rel=hub"], {"hub": "/hub"}),
         (["no link", "<x>", "<x>; rel", '<x>; rel="', "<" * 9_000], {}),
     ],
 )

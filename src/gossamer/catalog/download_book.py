@@ -16,6 +16,7 @@ from gossamer.catalog.extractions import queue as queue_extraction
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import load_queries
 from gossamer.catalog.tally import Tally
+from gossamer.catalog.waiting import keep_out
 from gossamer.config.news import NewsSettings
 from gossamer.messages import Found, Kind
 from gossamer.outcomes import Outcome, State
@@ -25,6 +26,7 @@ from gossamer.url.parts import host_of, md5_of, port_of
 NEWS: Final = load_queries("news.sql")
 REDUNDANT: Final = "(redundant feed)"
 UNSUPPORTED: Final = "(unsupported content type)"
+_UNWANTED: Final = "its feed is not polled any more"
 # A feed of an older workspace may have any number of tries: some are forgotten at each poll.
 _PRUNED_AT_ONCE: Final = 1_000
 
@@ -154,6 +156,16 @@ class DownloadBook:
         if download.type == Type.FEED:
             pruned = {"feed_id": download.feed_id, "keep": self._rules.news.keep_downloads}
             self._connection.execute(NEWS["prune_downloads"], pruned)
+
+    def end_waiting(self, feed_id: int | None) -> None:
+        """End polls that wait for another try: who is not to be polled is not asked once more."""
+        execute = self._connection.execute
+        for download_id, doc_id in execute(NEWS["waiting_polls"], (feed_id,)).fetchall():
+            ended = (int(DownloadState.ERROR), self._now, None, _UNWANTED, None, download_id)
+            execute(NEWS["end_download"], ended)
+            if not execute(NEWS["is_wanted"], (doc_id,)).fetchone()[0]:
+                why = Outcome.POLICY_SCOPE, _UNWANTED
+                keep_out(self._connection, self._tally, [doc_id], *why)
 
     def prune_tries(self, doc_id: int) -> None:
         """Forget the older tries of a feed, but none that something refers to.

@@ -10,6 +10,7 @@ from gossamer.catalog.download_book import NEWS, Download
 from gossamer.catalog.polling import FeedState, Poll, plan
 from gossamer.config.news import NewsSettings
 from gossamer.reports import FeedReport
+from gossamer.url.parts import md5_of
 
 ON_TIME_SECONDS: Final = 60.0
 """Who is later than this is planned anew from now."""
@@ -30,6 +31,8 @@ class FeedFacts(Struct, frozen=True, gc=False):
     content_delay_seconds: float
     title: str
     form: str
+    last_success_at: float | None
+    url: str
 
 
 class FeedPlans:
@@ -44,6 +47,10 @@ class FeedPlans:
         """Return what is known of the feed of a download."""
         row = self._connection.execute(NEWS["feed_facts"], (download.feed_id,)).fetchone()
         return FeedFacts(*row)
+
+    def has_read(self, feed: FeedFacts, doc_id: int) -> bool:
+        """Whether a feed knows the document that a 304 vouches for; another may have fetched it."""
+        return not was_fetched_since(self._connection, doc_id, feed.last_success_at or 0.0)
 
     def polled(
         self,
@@ -67,6 +74,9 @@ class FeedPlans:
             successes_in_a_row=feed.successes_in_a_row,
         )
         poll = poll_at(attempted_at)
+        if poll.failure:
+            # It may have moved for good, though not to a feed: many sites send all to one page.
+            self._connection.execute(NEWS["feed_back"], (md5_of(feed.url), download.feed_id))
         planned = plan(state, poll, self._settings)
         goes_on = feed.enabled and not planned.give_up
         self._connection.execute(
@@ -89,3 +99,9 @@ class FeedPlans:
                 "why": f"failed too often, the last time: {error}",
             },
         )
+
+
+def was_fetched_since(connection: sqlite3.Connection, doc_id: int, moment: float) -> bool:
+    """Whether a document came after a moment, the end of a poll that understood it as a feed."""
+    names = {"doc_id": doc_id, "moment": moment}
+    return bool(connection.execute(NEWS["was_fetched_since"], names).fetchone()[0])

@@ -22,6 +22,7 @@ from gossamer.reports import FeedReport, Hints, Sighting
 
 _KEYS_AT_ONCE: Final = 256
 _FEED_CONFIDENCE: Final = 0.8
+_UPDATED_CONFIDENCE: Final = 0.5
 _KNOWN_KEYS: Final = NEWS["known_keys"].replace("(?)", f"({','.join('?' * _KEYS_AT_ONCE)})")
 
 
@@ -65,7 +66,7 @@ class NewStories:
     def _same_title(self, source_id: int, sighting: Sighting) -> int | None:
         if sighting.title_key is None:
             return None
-        week = week_of(sighting.published, self._now)
+        week = week_of(_date_of(sighting)[0], self._now)
         row = self._connection.execute(
             NEWS["story_of_title"], (source_id, week, sighting.title_key)
         ).fetchone()
@@ -75,16 +76,17 @@ class NewStories:
         """Enter a story, and a download of its page (S4.32)."""
         target = self._book.target(sighting.url, download.doc_id)
         assert target is not None
-        published = sighting.published
+        published, confidence = _date_of(sighting)
         hints = Hints(
             title=sighting.title,
-            published=published,
+            published=sighting.published,
             authors=sighting.authors,
             tags=sighting.tags,
             description=sighting.description,
             language=sighting.language,
             image=sighting.image,
             content_html=sighting.content_html,
+            updated=sighting.updated,
         )
         story_id = self._connection.execute(
             NEWS["insert_story"],
@@ -93,7 +95,7 @@ class NewStories:
                 sighting.title_key, week_of(published, self._now), self._now,
                 self._now if published is None else published,
                 "download" if published is None else "feed",
-                0.0 if published is None else _FEED_CONFIDENCE,
+                confidence,
                 _json(sighting.authors), sighting.language, sighting.description, sighting.image,
                 _json(sighting.tags), msgspec.json.encode(hints).decode(),
             ),
@@ -116,6 +118,13 @@ class NewStories:
             self._book.succeed(opened, target.last_page)
         else:
             self._book.want(target, Kind.PAGE, delay_seconds)
+
+
+def _date_of(sighting: Sighting) -> tuple[float | None, float]:
+    """Return when a feed says that a story was published, at least that it was there; how sure."""
+    if sighting.published is not None:
+        return sighting.published, _FEED_CONFIDENCE
+    return sighting.updated, 0.0 if sighting.updated is None else _UPDATED_CONFIDENCE
 
 
 def week_of(published: float | None, now: float) -> int:

@@ -7,6 +7,10 @@ SELECT feed.feed_id, feed.url, feed.due_at, url.doc_id, url.host_id, url.state, 
 FROM feed JOIN url ON url.doc_id = feed.doc_id
 WHERE feed.due_at IS NOT NULL AND feed.due_at <= ? ORDER BY feed.due_at LIMIT ?;
 
+-- name: cut_feed_waits
+-- No feed waits longer than the longest delay: its plan was made by a clock that was ahead.
+UPDATE feed SET due_at = 0 WHERE due_at IS NOT NULL AND due_at > ?;
+
 -- name: next_feed_due
 -- When the next feed is due.
 SELECT min(due_at) FROM feed WHERE due_at IS NOT NULL;
@@ -105,7 +109,8 @@ DELETE FROM fetch WHERE fetch_id = ?;
 -- What the end of a poll needs to know of a feed.
 SELECT feed.source_id, feed.enabled AND source.enabled, feed.last_attempt_at,
     feed.last_new_story_at, feed.last_checksum, feed.failures, feed.successes_in_a_row,
-    feed.interval_seconds, feed.ttl_seconds, source.content_delay_seconds, feed.title, feed.form
+    feed.interval_seconds, feed.ttl_seconds, source.content_delay_seconds, feed.title, feed.form,
+    feed.last_success_at, feed.url
 FROM feed JOIN source ON source.source_id = feed.source_id
 WHERE feed.feed_id = ?;
 
@@ -132,9 +137,31 @@ UPDATE feed SET due_at = 0 WHERE feed_id = ?;
 -- The URL of a feed has changed for good.
 UPDATE feed SET doc_id = ? WHERE feed_id = ?;
 
+-- name: feed_back
+-- A feed is asked for where it was, by the identity of its first URL.
+UPDATE feed SET doc_id = (SELECT doc_id FROM url WHERE md5 = ?) WHERE feed_id = ?;
+
 -- name: checksums_of
--- What the URLs of feeds summed up to at their last polls, for all feeds of a document.
-SELECT last_checksum FROM feed WHERE doc_id = ?;
+-- What the URLs of feeds summed up to at their last polls, for all that wait for a document.
+SELECT feed.last_checksum FROM download JOIN feed ON feed.feed_id = download.feed_id
+WHERE download.doc_id = ? AND download.state IS NULL AND download.type = 0;
+
+-- name: read_until
+-- Until when all feeds that wait for a document have read it; 0: one of them never has.
+SELECT min(coalesce(feed.last_success_at, 0))
+FROM download JOIN feed ON feed.feed_id = download.feed_id
+WHERE download.doc_id = ? AND download.state IS NULL AND download.type = 0;
+
+-- name: was_fetched_since
+-- Whether a try after a moment brought a document.
+WITH RECURSIVE try (previous, status) AS (
+    SELECT fetch.previous, fetch.status FROM url JOIN fetch ON fetch.fetch_id = url.last_fetch
+    WHERE url.doc_id = :doc_id AND fetch.fetched_at > :moment
+    UNION ALL
+    SELECT fetch.previous, fetch.status FROM try JOIN fetch ON fetch.fetch_id = try.previous
+    WHERE fetch.fetched_at > :moment
+)
+SELECT EXISTS (SELECT 1 FROM try WHERE status BETWEEN 200 AND 299);
 
 -- name: known_keys
 -- Which stories of a source are known by some keys; the placeholder stands for as many as there are.
@@ -170,6 +197,11 @@ INSERT INTO source (name, home, tags, content_delay_seconds, added_at) VALUES (?
 -- A feed of a source.
 SELECT feed_id FROM feed WHERE source_id = ? AND url = ?;
 
+-- name: revive_source
+-- A source that was removed but for its stories is one again when it gets a feed.
+UPDATE source SET enabled = 1
+WHERE source_id = :source_id AND NOT EXISTS (SELECT 1 FROM feed WHERE source_id = :source_id);
+
 -- name: insert_feed
 -- A feed becomes known, and is due at once.
 INSERT INTO feed (source_id, doc_id, url, title, form, added_at, due_at)
@@ -200,6 +232,15 @@ UPDATE feed SET due_at = NULL WHERE source_id = ?;
 UPDATE feed SET due_at = 0 WHERE source_id = ? AND enabled
     AND NOT EXISTS (SELECT 1 FROM download WHERE download.feed_id = feed.feed_id
         AND download.state IS NULL AND download.type = 0);
+
+-- name: waiting_polls
+-- Downloads of a feed that wait to be tried, and their documents.
+SELECT download.download_id, download.doc_id FROM download JOIN url ON url.doc_id = download.doc_id
+WHERE download.type = 0 AND download.feed_id = ? AND download.state IS NULL AND url.state = 0;
+
+-- name: is_wanted
+-- Whether a document is wanted for anything.
+SELECT EXISTS (SELECT 1 FROM download WHERE doc_id = ? AND state IS NULL);
 
 -- name: feeds_of_source
 -- The feeds of a source.

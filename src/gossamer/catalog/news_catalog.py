@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from typing import Self
+from typing import Final, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,7 +11,8 @@ from gossamer.catalog.catalog import Committed, Gate, Recovery, Verdict
 from gossamer.catalog.commit import results_only
 from gossamer.catalog.connection import Database
 from gossamer.catalog.discover import discover
-from gossamer.catalog.download_book import NEWS, Rules
+from gossamer.catalog.download_book import NEWS, DownloadBook, Rules
+from gossamer.catalog.feed_plans import was_fetched_since
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.news_commit import NewsCommit
 from gossamer.catalog.sqlite import SqliteCatalog
@@ -20,6 +21,9 @@ from gossamer.config.news import NewsSettings
 from gossamer.messages import Due, Found, Kind
 from gossamer.outcomes import State
 from gossamer.url.parts import host_of, md5_of, registrable_domain
+
+# For what becomes due at no time, and is kept nowhere.
+_NO_TIME: Final = 0.0
 
 
 class Newest(Struct, frozen=True):
@@ -85,6 +89,9 @@ class NewsCatalog(SqliteCatalog):
             feed: float | None = connection.execute(NEWS["next_feed_due"]).fetchone()[0]
         if feed is None:
             return pending
+        if feed > now + self._rules.news.max_delay_seconds:
+            # Planned by a clock that was ahead: the next lease makes it due.
+            feed = now
         return max(now, feed) if pending is None else max(now, min(pending, feed))
 
     def _lease(
@@ -101,10 +108,7 @@ class NewsCatalog(SqliteCatalog):
         if self._throttle is not None:
             self._throttle.begin(now)
         batch = super()._lease(connection, memory, count, per_host, now, reject_hosts)
-        return [
-            replace(due, seen=_checksum(connection, due.doc_id)) if due.kind is Kind.FEED else due
-            for due in batch
-        ]
+        return [_as_feed(connection, due) if due.kind is Kind.FEED else due for due in batch]
 
     def _apply(
         self,
@@ -166,6 +170,7 @@ class NewsCatalog(SqliteCatalog):
                 )
                 discover(connection, memory, tally, [(found, None)], now)
                 known = connection.execute(NEWS["url_by_md5"], (md5_of(url),)).fetchone()
+            connection.execute(NEWS["revive_source"], {"source_id": source_id})
             values = (source_id, known[0], url, title, form, now, source_id)
             return connection.execute(NEWS["insert_feed"], values).lastrowid or 0, True
 
@@ -173,42 +178,68 @@ class NewsCatalog(SqliteCatalog):
         self, feed_ids: Iterable[int], enabled: bool, now: float, why: str = ""
     ) -> None:
         """Poll feeds, at once whatever the clock shows, or do not."""
-        del now
-        with self._writing("switch feeds") as (connection, _):
+        with self._writing("switch feeds") as (connection, memory):
+            book = DownloadBook(connection, memory, self._rules, now)
             for feed_id in feed_ids:
                 if enabled:
                     connection.execute(NEWS["enable_feed"], (feed_id,))
                 else:
                     connection.execute(NEWS["disable_feed"], (why, feed_id))
+                    book.end_waiting(feed_id)
+            book.close()
 
     def set_source_enabled(self, source_id: int, enabled: bool, now: float) -> None:
         """Poll the feeds of a source, or do not; each keeps what it was set to."""
-        del now
-        with self._writing("switch a source") as (connection, _):
+        with self._writing("switch a source") as (connection, memory):
+            book = DownloadBook(connection, memory, self._rules, now)
             connection.execute(NEWS["switch_source"], (int(enabled), source_id))
             connection.execute(NEWS["wake_feeds" if enabled else "rest_feeds"], (source_id,))
+            for feed_id in () if enabled else _feeds_of(connection, source_id):
+                book.end_waiting(feed_id)
+            book.close()
 
     def remove_feed(self, feed_id: int) -> None:
         """Forget a feed and its downloads; its stories stay."""
-        with self._writing("remove a feed") as (connection, _):
-            _remove_feed(connection, feed_id)
+        with self._writing("remove a feed") as (connection, memory):
+            book = DownloadBook(connection, memory, self._rules, _NO_TIME)
+            _remove_feed(connection, book, feed_id)
+            book.close()
 
     def remove_source(self, source_id: int) -> None:
         """Forget the feeds of a source; the source itself goes unless it has stories."""
-        with self._writing("remove a source") as (connection, _):
-            for (feed_id,) in connection.execute(NEWS["feeds_of_source"], (source_id,)).fetchall():
-                _remove_feed(connection, feed_id)
+        with self._writing("remove a source") as (connection, memory):
+            book = DownloadBook(connection, memory, self._rules, _NO_TIME)
+            for feed_id in _feeds_of(connection, source_id):
+                _remove_feed(connection, book, feed_id)
+            book.close()
             connection.execute(NEWS["switch_source"], (0, source_id))
             connection.execute(NEWS["delete_empty_source"], {"source_id": source_id})
 
 
+def _as_feed(connection: sqlite3.Connection, due: Due) -> Due:
+    """Return an order that says what is known of a feed to all who wait for it.
+
+    A 304 says "as it was": that is an answer only to who has read the document as it was.
+    """
+    if due.etag is not None or due.last_modified is not None:
+        (read_until,) = connection.execute(NEWS["read_until"], (due.doc_id,)).fetchone()
+        if was_fetched_since(connection, due.doc_id, read_until or 0.0):
+            due = replace(due, etag=None, last_modified=None)
+    return replace(due, seen=_checksum(connection, due.doc_id))
+
+
 def _checksum(connection: sqlite3.Connection, doc_id: int) -> bytes | None:
-    """Return what the URLs of a feed summed up to, if all who share the feed agree on it."""
+    """Return what the URLs of a feed summed up to, if all who wait for it agree on that."""
     sums = {row[0] for row in connection.execute(NEWS["checksums_of"], (doc_id,))}
     return sums.pop() if len(sums) == 1 else None
 
 
-def _remove_feed(connection: sqlite3.Connection, feed_id: int) -> None:
+def _feeds_of(connection: sqlite3.Connection, source_id: int) -> list[int]:
+    return [row[0] for row in connection.execute(NEWS["feeds_of_source"], (source_id,))]
+
+
+def _remove_feed(connection: sqlite3.Connection, book: DownloadBook, feed_id: int) -> None:
+    book.end_waiting(feed_id)
     for query in (
         "forget_feed_stories",
         "forget_feed_downloads",

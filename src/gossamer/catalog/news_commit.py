@@ -46,6 +46,7 @@ class NewsCommit:
         self._connection = connection
         self._now = now
         self._max_redirects = rules.news.max_redirects
+        self._longest_delay = rules.news.max_delay_seconds
         self._book = DownloadBook(connection, memory, rules, now)
         self._feeds = FeedPlans(connection, rules.news, now)
         self._stories = NewStories(connection, self._book, now)
@@ -55,6 +56,7 @@ class NewsCommit:
     def raise_feeds(self, limit: int) -> int:
         """Make downloads of feeds whose time has come (S4.17); return how many."""
         execute = self._connection.execute
+        execute(NEWS["cut_feed_waits"], (self._now + self._longest_delay,))
         rows = execute(NEWS["feeds_due"], (self._now, limit)).fetchall()
         wanted: set[int] = set()
         for feed_id, url, due_at, *target in rows:
@@ -116,6 +118,9 @@ class NewsCommit:
             self._connection.execute(NEWS["retry_download"], (counts, error, download.download_id))
             if download.type == Type.FEED:
                 self._connection.execute(NEWS["feed_failing"], (error, download.feed_id))
+                if not self._feeds.facts(download).enabled:
+                    # Disabled while it was fetched.
+                    self._book.end_waiting(download.feed_id)
 
     def _follow(self, download: Download, findings: Findings, url: str) -> None:
         """Go on where a redirect leads; what is there already need not be fetched again."""
@@ -173,7 +178,10 @@ class NewsCommit:
         """Look for new stories, unless the feed is what it was at its last poll (S4.33-S4.35)."""
         feed = self._feeds.facts(download)
         if findings.status == NOT_MODIFIED_STATUS:
-            self._redundant(download, feed, fetch_id, None)
+            if self._feeds.has_read(feed, findings.doc_id):
+                self._redundant(download, feed, fetch_id, None)
+            else:
+                self._look_again(download, fetch_id)
             return
         report = _report(findings)
         if not report.form:
@@ -190,9 +198,7 @@ class NewsCommit:
             self._redundant(download, feed, fetch_id, report)
             return
         if report.redundant:
-            # The feed became another one's while it was fetched: it is looked at once more.
-            self._book.end(download, DownloadState.SUCCESS, fetch_id, content=REDUNDANT)
-            self._connection.execute(NEWS["feed_again"], (download.feed_id,))
+            self._look_again(download, fetch_id)
             return
         new = self._stories.enter(download, feed, report)
         self._book.end(
@@ -211,6 +217,11 @@ class NewsCommit:
         self._book.end(download, DownloadState.SUCCESS, fetch_id, content=REDUNDANT)
         self._feeds.polled(download, feed, lambda at: Poll(attempted_at=at), report=report)
 
+    def _look_again(self, download: Download, fetch_id: int | None) -> None:
+        """Poll once more: another feed's document became this one's while it was fetched."""
+        self._book.end(download, DownloadState.SUCCESS, fetch_id, content=REDUNDANT)
+        self._connection.execute(NEWS["feed_again"], (download.feed_id,))
+
 
 def _report(findings: Findings) -> FeedReport:
     for record in findings.records:
@@ -225,4 +236,5 @@ def _error(findings: Findings) -> str:
     """Return what went wrong, for people."""
     name = name_of(Outcome(findings.outcome))
     words = [name, f"status {findings.status}" if findings.status else "", findings.detail]
-    return ": ".join(word for word in words if word)[:_MAX_ERROR]
+    # The detail of most answers is their status.
+    return ": ".join(dict.fromkeys(word for word in words if word))[:_MAX_ERROR]

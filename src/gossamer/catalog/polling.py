@@ -118,6 +118,9 @@ def plan(state: FeedState, poll: Poll, settings: NewsSettings) -> Plan:
     """Return when a feed is polled next, and what is remembered of it until then."""
     failures = state.failures + _WEIGHTS[poll.failure] if poll.failure else 0.0
     new_at = poll.attempted_at if poll.new_stories else state.last_new_story_at
+    if new_at is not None:
+        # A clock that was ahead must not keep the delay from doubling until its time has come.
+        new_at = min(new_at, poll.attempted_at)
     interval = _adapted(state, poll, settings) if settings.adaptive else None
     after = FeedState(
         last_new_story_at=new_at,

@@ -3,7 +3,7 @@
 import sys
 import time
 from argparse import ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gossamer.cli.arguments import (
     Commands,
@@ -90,8 +90,8 @@ def run(arguments: Namespace) -> int:
         barren: list[str] = []
     else:
         wishes, barren = _found(urls, settings, arguments)
-    for url in barren:
-        print(f"gossamer: no feed found at {visible(url)}; {_ADVICE}", file=sys.stderr)
+    for complaint in barren:
+        print(f"gossamer: {visible(complaint)}; {_ADVICE}", file=sys.stderr)
     if wishes:
         delay = arguments.delay_content
         with change_news(arguments.dir, settings, create=True) as catalog:
@@ -105,33 +105,50 @@ def private(arguments: Namespace) -> "dict[str, dict[str, object]]":
     return {"url": {"allow_private": True}} if arguments.allow_private else {}
 
 
-def search(
-    urls: "Sequence[str]", settings: "Settings", arguments: Namespace
-) -> "dict[str, list[Candidate]]":
-    """Look for feeds over the network; return those of each URL, none for one that has none."""
+class Searched(NamedTuple):
+    """What came of a search."""
+
+    feeds: "dict[str, list[Candidate]]"
+    """Those of each URL, none for one that has none."""
+    troubles: dict[str, str]
+    """Why URLs could not be fetched."""
+
+    def complaint(self, url: str) -> str:
+        """Say that a URL leads to no feed, and why if that is known."""
+        why = self.troubles.get(url)
+        return f"no feed found at {url} ({why})" if why else f"no feed found at {url}"
+
+
+def search(urls: "Sequence[str]", settings: "Settings", arguments: Namespace) -> Searched:
+    """Look for feeds over the network."""
     from gossamer.cli.progress import follow
     from gossamer.news.finding import find_feeds
 
-    found: dict[str, list[Candidate]] = {url: [] for url in urls}
+    searched = Searched({url: [] for url in urls}, {})
     with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
         candidates = find_feeds(
-            urls, settings, thorough=arguments.thorough, on_progress=on_progress
+            urls,
+            settings,
+            thorough=arguments.thorough,
+            on_progress=on_progress,
+            on_trouble=searched.troubles.__setitem__,
         )
     for candidate in candidates:
-        found[candidate.start].append(candidate)
-    return found
+        searched.feeds[candidate.start].append(candidate)
+    return searched
 
 
 def _found(
     urls: "Sequence[str]", settings: "Settings", arguments: Namespace
 ) -> "tuple[list[Wish], list[str]]":
-    """Return the feeds that were found, and the URLs that lead to none."""
+    """Return the feeds that were found, and complaints about URLs that lead to none."""
     from gossamer.news.subscribing import wish_of
 
-    found = search(urls, settings, arguments)
+    searched = search(urls, settings, arguments)
     name = arguments.source or ""
-    wishes = [wish_of(each, name) for candidates in found.values() for each in candidates]
-    return wishes, [url for url, candidates in found.items() if not candidates]
+    feeds = searched.feeds
+    wishes = [wish_of(each, name) for candidates in feeds.values() for each in candidates]
+    return wishes, [searched.complaint(url) for url in feeds if not feeds[url]]
 
 
 def _line(subscribed: "Subscribed") -> str:

@@ -13,6 +13,7 @@ from gossamer.cli.arguments import (
     load_settings,
     positive,
 )
+from gossamer.errors import InputError
 from gossamer.wording import seconds_in_words
 
 if TYPE_CHECKING:
@@ -47,12 +48,15 @@ def register(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Extract; say how many were done."""
+    from gossamer.catalog.stories import story
     from gossamer.cli.news_workspace import known_source, open_news
 
     settings = load_settings(arguments).settings
     with open_news(arguments.dir) as catalog:
         if arguments.source is not None:
             known_source(catalog, arguments.source)
+        if arguments.story is not None and story(catalog.database, arguments.story) is None:
+            raise InputError(f"there is no story {arguments.story} in {arguments.dir}")
 
     from gossamer.news.extracting import extract_queued
 

@@ -101,14 +101,15 @@ def _proved(
 
     from gossamer.news.importing import Flaw
 
-    found = search(list(dict.fromkeys(wish.url for wish in wishes)), settings, arguments)
+    searched = search(list(dict.fromkeys(wish.url for wish in wishes)), settings, arguments)
+    found = searched.feeds
     proved = [
         replace(wish, url=each.url, title=wish.title or each.title, form=each.form)
         for wish in wishes
         for each in found[wish.url]
     ]
     unproved = [
-        Flaw(wish.line, f"no feed found at {wish.url}") for wish in wishes if not found[wish.url]
+        Flaw(wish.line, searched.complaint(wish.url)) for wish in wishes if not found[wish.url]
     ]
     return proved, unproved
 

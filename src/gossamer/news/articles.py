@@ -26,6 +26,7 @@ Extract = Callable[..., parsed.Article]
 MIN_COMPARED: Final = 500
 """Characters of the shortest text that is compared with others: less is a notice or a teaser."""
 FEED_CONFIDENCE: Final = 0.8
+UPDATED_CONFIDENCE: Final = 0.5
 _LONG_WORD: Final = 20
 _MAX_TEXT: Final = 1_000_000
 _MAX_TITLE: Final = 1_024
@@ -129,6 +130,8 @@ def _kept(article: parsed.Article, hints: Hints) -> ExtractedArticle:
     )
     if published is None:
         published, how, confidence = _moment(hints.published), "feed", FEED_CONFIDENCE
+    if published is None:
+        published, confidence = _moment(hints.updated), UPDATED_CONFIDENCE
     return ExtractedArticle(
         title=_clean(article.title or hints.title)[:_MAX_TITLE],
         text=text,

@@ -25,7 +25,7 @@ from gossamer.crawl.stops import INTERRUPTED_CODE, WORK_REMAINS_CODE
 from gossamer.errors import StoppedError
 from gossamer.messages import Found
 from gossamer.news.noticing import HANDLER, Notice
-from gossamer.outcomes import Outcome, State
+from gossamer.outcomes import PAGE_OUTCOMES, Outcome, State, name_of
 from gossamer.parse.discovery import COMMON_PATHS
 from gossamer.url.address import port_refusal
 from gossamer.url.canonical import Joiner
@@ -70,10 +70,12 @@ def find_feeds(
     *,
     thorough: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    on_trouble: Callable[[str, str], None] | None = None,
 ) -> list[Candidate]:
     """Return the feeds of these sites, in their order; of each those that it names itself first.
 
     `thorough`: the usual paths are tried on sites, too, whose pages declare their feeds.
+    `on_trouble` hears of each URL that could not be fetched itself, and why.
     """
     starts = canonical_starts(urls, settings)
     settings = _for_search(settings)
@@ -95,6 +97,9 @@ def find_feeds(
             catalog.keep_out(waiting, Outcome.POLICY_BUDGET, time.time(), "waited for in vain")
             if not search.step(catalog):
                 break
+        if on_trouble is not None:
+            for url, why in search.troubles():
+                on_trouble(url, why)
         return search.candidates()
 
 
@@ -162,6 +167,8 @@ class _Trail(Struct):
     proofs: list[_Proof] = field(default_factory=list)
     guesses: list[_Lead] = field(default_factory=list)
     """Taken up only if nothing that the start page declares is a feed."""
+    trouble: str = ""
+    """Why the start page could not be fetched."""
 
     def take_guesses(self) -> "list[_Lead]":
         """Return and forget the guesses that are due, none while declared feeds may be proved."""
@@ -225,6 +232,11 @@ class _Search:
             for proof in _each_once(_in_order(trail))
         ]
 
+    def troubles(self) -> list[tuple[str, str]]:
+        """Return the URLs that could not be fetched, and why."""
+        named = zip(self._names, self._trails, strict=True)
+        return [(url, trail.trouble) for url, trail in named if trail.trouble]
+
     def _suspect(self, lead: _Lead) -> bool:
         """Take up a lead, unless it is known, too long, or one too many."""
         trail = self._trails[lead.start]
@@ -239,6 +251,8 @@ class _Search:
 
     def _follow(self, catalog: SqliteCatalog, lead: _Lead, row: UrlRow) -> Iterator[_Lead]:
         """Yield where a lead that was fetched leads to; note it if it is a feed."""
+        if lead.level == 0:
+            self._trails[lead.start].trouble = _trouble(catalog, row)
         target = row.fetch.redirect_to if row.fetch is not None else None
         if target is not None and row.fetch is not None:
             if lead.hops < _MAX_HOPS:
@@ -320,6 +334,17 @@ def _is_named(lead: _Lead, notice: Notice) -> bool:
 def _has_answered(row: UrlRow) -> bool:
     """Whether there is a server; one that forbids this page may allow others."""
     return row.outcome is Outcome.POLICY_ROBOTS or (row.fetch is not None and row.fetch.status > 0)
+
+
+def _trouble(catalog: SqliteCatalog, row: UrlRow) -> str:
+    """Say why nothing was fetched; nothing if something was."""
+    if row.outcome is None or row.outcome in PAGE_OUTCOMES:
+        return ""
+    robots = catalog.robots(authority_of(row.url))
+    if row.outcome is Outcome.POLICY_BUDGET and robots is not None and robots.detail:
+        # It was not its own turn that did not come.
+        return f"{name_of(Outcome(robots.outcome))}: {robots.detail}"
+    return ": ".join(word for word in (name_of(row.outcome), row.detail) if word)
 
 
 def _in_order(trail: _Trail) -> list[_Proof]:

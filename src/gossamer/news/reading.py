@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
-from urllib.parse import urljoin
 
 from msgspec.structs import replace
 
@@ -12,16 +11,19 @@ from gossamer.config.settings import Settings
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Fetch, Kind
 from gossamer.news.titles import title_key
+from gossamer.outcomes import Outcome
 from gossamer.parse.feed import link_header, read_feed, urls_checksum
 from gossamer.parse.feed_records import Feed, FeedLimits, Item
 from gossamer.parse.sniff import claimed_by, content_type_of
 from gossamer.reports import FeedReport, Sighting
+from gossamer.url.canonical import Joiner
 from gossamer.url.lossy import lossy
 from gossamer.url.parts import host_of, md5_of
 
 _KEY_BYTES: Final = 8
 _NO_TITLE: Final = "(no title)"
 _MAX_CONTENT: Final = 65_536
+_JOINER: Final = Joiner(cache_bytes=1 << 16)
 
 
 class Reader:
@@ -80,19 +82,25 @@ def report_of(fetch: Fetch, limits: FeedLimits) -> FeedReport:
     feed = read_feed(fetch.body, claimed, charset, fetch.visit.url, limits)
     links = link_header([value for name, value in fetch.headers if name == "link"])
     report = FeedReport(
-        form=feed.form,
+        # Of one that breaks off before its first story nobody knows what it says.
+        form="" if feed.outcome is Outcome.PARSE_FAILED else feed.form,
         title=feed.title,
         home=feed.home,
         language=feed.language,
         ttl_seconds=feed.ttl_seconds or None,
-        hub=urljoin(fetch.visit.url, links.get("hub", feed.hub)) if links or feed.hub else "",
-        topic=urljoin(fetch.visit.url, links.get("self", feed.topic)),
+        hub=_linked(links, "hub", fetch.visit.url) or feed.hub,
+        topic=_linked(links, "self", fetch.visit.url) or feed.topic or fetch.visit.url,
         checksum=urls_checksum(_listed(feed)),
         detail=feed.detail,
     )
-    if feed.form and report.checksum == fetch.visit.seen:
+    if report.form and report.checksum == fetch.visit.seen:
         return replace(report, redundant=True)
     return replace(report, sightings=tuple(_sightings(feed)))
+
+
+def _linked(links: dict[str, str], relation: str, base: str) -> str:
+    """Return the URL that a Link header names; "" if there is none that can be one."""
+    return _JOINER.join(base, links[relation]) or "" if relation in links else ""
 
 
 def _listed(feed: Feed) -> list[str]:
@@ -126,6 +134,7 @@ def _sighting(item: Item, feed: Feed, *, trust_guid: bool) -> Sighting:
         language=item.language or feed.language,
         image=item.image,
         content_html=item.content_html[:_MAX_CONTENT],
+        updated=item.updated,
     )
 
 

@@ -84,11 +84,18 @@ def body_of(
     if not has_slow():
         return msgspec.structs.replace(_chosen(fast), note=f"it was needed: {NOT_INSTALLED}")
     slow = one_paragraph_a_line(_ask_slow(markup)) if _is_harmless(markup, tags) else ""
+    slow = _with_lines(slow, theirs)
     asked = _words(slow)
     # It sometimes sees all but the article.
     if paragraphs.are_alone and asked.total() < _NEXT_TO_NOTHING * words.total():
         return _chosen(fast)
     return _chosen([_Candidate(slow, "slow", asked), *fast])
+
+
+def _with_lines(slow: str, theirs: str) -> str:
+    """Return a text with its paragraphs: the slow extractor's last resort is one long line."""
+    is_same = "\n" not in slow and "".join(slow.split()) == "".join(theirs.split())
+    return theirs if is_same else slow
 
 
 def has_slow() -> bool:

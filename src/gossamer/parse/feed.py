@@ -55,7 +55,8 @@ _MAX_HEADERS: Final = 64
 _MAX_HEADER: Final = 8_192
 _LINK_VALUE: Final = re.compile(r"<([^<>]{1,2048})>((?>[^,<>\"]++|\"[^\"]*+\")*+)")
 _RELATION: Final = re.compile(
-    r";\s{0,8}rel\s{0,8}=\s{0,8}(?:\"([^\"]{1,256})\"|([^\s;,\"]{1,256}))"
+    r";\s{0,8}rel\s{0,8}=\s{0,8}(?:\"([^\"]{1,256})\"|([^\s;,\"]{1,256}))",
+    re.IGNORECASE,
 )
 
 

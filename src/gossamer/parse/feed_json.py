@@ -1,5 +1,6 @@
 """JSON Feed 1.0 and 1.1. Types are not believed: a number may stand where text belongs."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -11,6 +12,12 @@ from gossamer.parse.feed_records import Enclosure, FeedLimits
 from gossamer.parse.xml_reader import EnoughError
 
 _VERSION: Final = "jsonfeed.org/version/"
+# Half of a character, written as JavaScript writes it: the first without the second, or the other
+# way around. What follows a backslash that is itself escaped is left alone.
+_HALF: Final = re.compile(
+    rb"(?<!\\)(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
 
 
 class _Document(Struct):
@@ -66,7 +73,7 @@ class JsonReader:
         if len(body) > self._limits.max_json_bytes:
             raise NoFeedError(f"JSON of more than {self._limits.max_json_bytes} bytes")
         try:
-            document = _decode_document(body)
+            document = _document(body)
         except (msgspec.DecodeError, RecursionError) as error:
             raise NoFeedError(f"JSON that cannot be read: {str(error)[:200]}") from error
         if document.items is None or not (
@@ -121,6 +128,17 @@ class JsonReader:
         named = [*_objects(several), *_objects([one])]
         names = (_text(author.get("name")) for author in named[: self._limits.max_names])
         return [author_in(name) for name in names if name]
+
+
+def _document(body: bytes) -> _Document:
+    """Decode; half an emoji at the end of a title that was cut must not cost all the others."""
+    try:
+        return _decode_document(body)
+    except msgspec.DecodeError:
+        whole = _HALF.sub(rb"\\ufffd", body)
+        if whole == body:
+            raise
+        return _decode_document(whole)
 
 
 def _text(value: Any) -> str:
