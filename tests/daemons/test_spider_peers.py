@@ -388,6 +388,15 @@ def test_strangers_that_hold_on_do_not_keep_others_out(tmp_path, web):
         strangers[1].close()
 
 
+def test_a_store_elsewhere_needs_a_secret_or_courage(tmp_path, gossamer):
+    words = ["--listen", "127.0.0.1:0", "--store", "192.0.2.1:4000", "--spool", tmp_path / "s"]
+    refused = gossamer("spider", *words, check=2)
+    assert "192.0.2.1:4000" in refused.stderr
+    assert "--insecure" in refused.stderr
+    assert "GOSSAMER_SECRET" in refused.stderr
+    assert not (tmp_path / "s").exists()
+
+
 def test_a_listener_that_strangers_reach_needs_a_secret_or_courage(tmp_path, gossamer, store):
     words = ["spider", "--listen", "0.0.0.0:0", "--store", "127.0.0.1:1", "--spool", tmp_path / "s"]
     refused = gossamer(*words, check=2)

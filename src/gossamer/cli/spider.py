@@ -51,7 +51,7 @@ def register(commands: Commands) -> None:
     )
     add_settings(parser)
     parser.add_argument(
-        "--insecure", action="store_true", help="let others than this machine connect unproved"
+        "--insecure", action="store_true", help="speak with other machines without a secret"
     )
     add_private(parser)
     add_json(parser, "where it listens, and an account at the end,")

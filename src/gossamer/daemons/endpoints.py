@@ -12,6 +12,7 @@ from gossamer.errors import InputError
 
 _BRACKETED: Final = re.compile(r"\[([0-9A-Fa-f:.%\w]+)\]:([0-9]{1,5})", re.ASCII)
 _NAMED: Final = re.compile(r"([^\s:\[\]]+):([0-9]{1,5})", re.ASCII)
+_LOCAL_NAME: Final = "localhost"
 _BACKLOG: Final = 128
 # A peer whose machine vanished is noticed after about a minute and a half without traffic.
 _KEEPALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
@@ -43,6 +44,20 @@ def parse_target(text: str) -> Endpoint:
     if not endpoint.port:
         raise InputError(f"cannot connect to {endpoint}: give the port of 1 to 65535 it listens on")
     return endpoint
+
+
+def require_trust(endpoint: Endpoint, *, has_secret: bool, insecure: bool) -> None:
+    """Complain of a peer on another machine that nobody can tell from others.
+
+    Who speaks to one without a secret can neither know that it is the right one, nor keep others
+    from reading what is said.
+    """
+    is_here = endpoint.host == _LOCAL_NAME or is_loopback(endpoint.host)
+    if not (is_here or has_secret or insecure):
+        raise InputError(
+            f"cannot connect to {endpoint}: it is another machine, and there is no secret; "
+            "set [wire] secret_file or GOSSAMER_SECRET on both ends, or say --insecure"
+        )
 
 
 def listen(endpoint: Endpoint, secret: bytes | None, insecure: bool) -> socket.socket:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from gossamer.clock import SystemClock
 from gossamer.config.settings import Settings
 from gossamer.crawl.memory import calm_collector
+from gossamer.daemons.endpoints import require_trust
 from gossamer.daemons.peers import Endpoint, endpoint_of, listen, load_secret
 from gossamer.daemons.spider_daemon import SpiderDaemon
 from gossamer.daemons.spider_notes import Notes
@@ -44,6 +45,7 @@ def serve_spider(
 ) -> Account:
     """Serve until SIGTERM or SIGINT, then wind up; `say` gets messages for people."""
     secret = load_secret(settings.wire)
+    require_trust(plan.store, has_secret=secret is not None, insecure=plan.insecure)
     clock = SystemClock()
     notes = Notes(say, clock)
     folder = plan.spool or default_spool(plan.listen.port)

@@ -26,14 +26,14 @@ from gossamer.crawl.seeds import canonical_starts, reconsider, seed
 from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stop, Stops
 from gossamer.crawl.workspace import Workspace
-from gossamer.daemons.peers import Endpoint, is_loopback, load_secret, parse_target
+from gossamer.daemons.endpoints import require_trust
+from gossamer.daemons.peers import Endpoint, load_secret, parse_target
 from gossamer.daemons.spider_notes import Notes
 from gossamer.daemons.spiders import WireCrew
 from gossamer.errors import InputError
 from gossamer.spider.spider import Spider
 from gossamer.url.address import AddressPolicy
 
-_LOCAL_NAME: Final = "localhost"
 # A daemon is told to end; that is no failure of it.
 _TOLD: Final = frozenset({"terminated", "interrupted"})
 
@@ -94,11 +94,7 @@ def serve_urls(
 
 
 def spiders_of(plan: Plan, settings: Settings, *, has_secret: bool) -> list[Endpoint]:
-    """Return where the Spiders are; complain about those that may not be spoken to as things are.
-
-    Who speaks to a Spider without a secret can neither know that it is one, nor keep others from
-    reading what is ordered.
-    """
+    """Return where the Spiders are; complain of those that may not be spoken to as things are."""
     urlserver = settings.urlserver
     endpoints = [parse_target(text) for text in dict.fromkeys(plan.spiders)]
     if not endpoints and urlserver.spider_port:
@@ -109,12 +105,7 @@ def spiders_of(plan: Plan, settings: Settings, *, has_secret: bool) -> list[Endp
             "[urlserver]"
         )
     for endpoint in endpoints:
-        is_here = endpoint.host == _LOCAL_NAME or is_loopback(endpoint.host)
-        if not (is_here or has_secret or plan.insecure):
-            raise InputError(
-                f"cannot connect to {endpoint}: it is another machine, and there is no secret; "
-                "set [wire] secret_file or GOSSAMER_SECRET on both ends, or say --insecure"
-            )
+        require_trust(endpoint, has_secret=has_secret, insecure=plan.insecure)
     return endpoints
 
 
