@@ -749,6 +749,18 @@ class TestRuns:
         catalog.end_run(NOW)
         assert_it_waits_as_long(backend.open(), NOW - back_seconds)
 
+    def test_a_clock_that_was_ahead_long_ago_shortens_no_wait(self, backend, catalog):
+        catalog.begin_run(NOW + 1e9)
+        catalog.add([found(B)], NOW + 1e9)
+        catalog.commit([done(due) for due in lease_all(catalog, NOW + 1e9)], NOW + 1e9)
+        catalog.end_run(NOW + 1e9)
+        catalog.close()
+        again = backend.open()
+        leave_a_wait(again)
+        again.end_run(NOW)
+        again.close()
+        assert_it_waits_as_long(backend.open(), NOW)
+
     def test_the_clock_of_a_killed_run_is_known_by_what_it_fetched(self, tmp_path):
         """Not where others share the catalog, who may go by the clock of another machine."""
         backend = SqliteBackend(tmp_path)

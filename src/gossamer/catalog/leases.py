@@ -70,11 +70,15 @@ def shift_waits(connection: sqlite3.Connection, seconds: float) -> None:
 
 
 def last_moment(connection: sqlite3.Connection, *, by_fetches: bool) -> float:
-    """Return the latest time at which somebody was at work; `by_fetches`: by our own clock."""
-    moments = [connection.execute(QUERIES["last_run_moment"]).fetchone()[0]]
-    if by_fetches:
-        moments += connection.execute(QUERIES["last_fetched_at"]).fetchone() or ()
-    return max(moment or 0.0 for moment in moments)
+    """Return when the last run was last at work; `by_fetches`: these go by our own clock."""
+    row = connection.execute(QUERIES["last_run_moments"]).fetchone()
+    if row is None:
+        return 0.0
+    began_at, ended_at = row
+    if ended_at is not None:
+        return float(ended_at)
+    fetched = connection.execute(QUERIES["last_fetched_at"]).fetchone() if by_fetches else None
+    return max(float(began_at), 0.0 if fetched is None else fetched[0])
 
 
 def cut_recrawls(connection: sqlite3.Connection, latest: float) -> None:

@@ -163,9 +163,9 @@ UPDATE host SET next_allowed_at = max(next_allowed_at - :seconds, 0.0),
     parked_until = max(parked_until - :seconds, 0.0)
 WHERE next_allowed_at > 0 OR parked_until > 0;
 
--- name: last_run_moment
--- When the latest run ended, or began.
-SELECT max(coalesce(ended_at, began_at)) FROM run;
+-- name: last_run_moments
+-- When the last run began, and ended if it did. Runs before it may have gone by any clock.
+SELECT began_at, ended_at FROM run ORDER BY run_id DESC LIMIT 1;
 
 -- name: cut_recrawls
 -- No document waits longer for its next fetch than the longest interval, whatever the clock was.
