@@ -4,7 +4,6 @@ import os
 import sys
 from codecs import lookup
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from gossamer.wording import safe_json, visible
@@ -47,14 +46,16 @@ def print_whole(text: str) -> None:
 
 def complain(message: str) -> None:
     """Say in one line what is wrong; if nobody can be told, the exit code still says it."""
-    with suppress(OSError):
-        print(f"gossamer: {visible(message)}", file=sys.stderr)
+    try:
+        print(f"gossamer: {visible(message)}", file=sys.stderr, flush=True)
+    except OSError:
+        drop_output(sys.stderr)
 
 
-def drop_output() -> None:
+def drop_output(stream: TextIO | None = None) -> None:
     """Give up what is still to be written, so that ending does not try, and fail, once more."""
     devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    os.dup2(devnull, (stream or sys.stdout).fileno())
     os.close(devnull)
 
 
