@@ -1,8 +1,15 @@
 """What a worker reports of a document to who asked for it: crosses to the catalog as a record."""
 
+from typing import Final
+
 from msgspec import Struct
 
 from gossamer.url.plain import KEY_BYTES
+
+FEED_DATE_CONFIDENCE: Final = 0.8
+"""How sure a date of publication is that a feed names."""
+UPDATE_DATE_CONFIDENCE: Final = 0.5
+"""The same where it names only when the story was last changed."""
 
 
 class Sighting(Struct, frozen=True, array_like=True, gc=False):

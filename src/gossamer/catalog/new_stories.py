@@ -18,11 +18,15 @@ from gossamer.catalog.download_book import (
 from gossamer.catalog.feed_plans import FeedFacts
 from gossamer.messages import Kind
 from gossamer.outcomes import Outcome, State, name_of
-from gossamer.reports import FeedReport, Hints, Sighting
+from gossamer.reports import (
+    FEED_DATE_CONFIDENCE,
+    UPDATE_DATE_CONFIDENCE,
+    FeedReport,
+    Hints,
+    Sighting,
+)
 
 _KEYS_AT_ONCE: Final = 256
-_FEED_CONFIDENCE: Final = 0.8
-_UPDATED_CONFIDENCE: Final = 0.5
 _KNOWN_KEYS: Final = NEWS["known_keys"].replace("(?)", f"({','.join('?' * _KEYS_AT_ONCE)})")
 
 
@@ -123,8 +127,8 @@ class NewStories:
 def _date_of(sighting: Sighting) -> tuple[float | None, float]:
     """Return when a feed says that a story was published, at least that it was there; how sure."""
     if sighting.published is not None:
-        return sighting.published, _FEED_CONFIDENCE
-    return sighting.updated, 0.0 if sighting.updated is None else _UPDATED_CONFIDENCE
+        return sighting.published, FEED_DATE_CONFIDENCE
+    return sighting.updated, 0.0 if sighting.updated is None else UPDATE_DATE_CONFIDENCE
 
 
 def week_of(published: float | None, now: float) -> int:

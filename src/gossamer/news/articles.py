@@ -18,15 +18,13 @@ from gossamer.errors import StoreError
 from gossamer.parse import article as parsed
 from gossamer.parse.similarity import MAX_TEXT, fingerprint
 from gossamer.parse.sniff import claimed_by
-from gossamer.reports import Hints
+from gossamer.reports import FEED_DATE_CONFIDENCE, UPDATE_DATE_CONFIDENCE, Hints
 from gossamer.store.reading import read_document
 
 Extract = Callable[..., parsed.Article]
 
 MIN_COMPARED: Final = 500
 """Characters of the shortest text that is compared with others: less is a notice or a teaser."""
-FEED_CONFIDENCE: Final = 0.8
-UPDATED_CONFIDENCE: Final = 0.5
 _LONG_WORD: Final = 20
 _MAX_TEXT: Final = 1_000_000
 _MAX_TITLE: Final = 1_024
@@ -129,9 +127,9 @@ def _kept(article: parsed.Article, hints: Hints) -> ExtractedArticle:
         article.published_confidence,
     )
     if published is None:
-        published, how, confidence = _moment(hints.published), "feed", FEED_CONFIDENCE
+        published, how, confidence = _moment(hints.published), "feed", FEED_DATE_CONFIDENCE
     if published is None:
-        published, confidence = _moment(hints.updated), UPDATED_CONFIDENCE
+        published, confidence = _moment(hints.updated), UPDATE_DATE_CONFIDENCE
     return ExtractedArticle(
         title=_clean(article.title or hints.title)[:_MAX_TITLE],
         text=text,

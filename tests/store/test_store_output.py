@@ -1,0 +1,68 @@
+"""Files that people name for output: whole or as they were."""
+
+import stat
+
+import pytest
+
+from gossamer.errors import InputError
+from gossamer.store.output import require_writable, whole_file
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def interrupt_while_writing(path):
+    with whole_file(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+
+def test_what_is_interrupted_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("earlier")
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_while_writing(path)
+    assert path.read_text() == "earlier"
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_what_is_complete_takes_its_place_as_private_as_it_was(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("earlier")
+    path.chmod(0o600)
+    with whole_file(path) as file:
+        file.write(b"whole")
+        assert path.read_text() == "earlier"
+    assert path.read_text() == "whole"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_a_link_stays_a_link_wherever_it_leads(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    link, real = tmp_path / "link", tmp_path / "elsewhere" / "real"
+    link.symlink_to(real)
+    with whole_file(link) as file:
+        file.write(b"whole")
+    assert link.is_symlink()
+    assert real.read_text() == "whole"
+    assert names_in(tmp_path / "elsewhere") == ["real"]
+
+
+@pytest.mark.parametrize("name", ["no/such/folder", "x" * 300])
+def test_a_place_that_cannot_be_written_is_named_at_once(tmp_path, name):
+    path = tmp_path / name
+    for attempt in (require_writable, lambda where: whole_file(where).__enter__()):
+        with pytest.raises(InputError, match=name[:40]):
+            attempt(path)
+    assert names_in(tmp_path) == []
+
+
+def test_to_ask_whether_it_can_be_written_changes_nothing(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("earlier")
+    require_writable(path)
+    require_writable(tmp_path / "new")
+    assert path.read_text() == "earlier"
+    assert names_in(tmp_path) == ["out"]
