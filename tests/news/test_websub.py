@@ -7,7 +7,7 @@ import pytest
 from hub_rig import CALLBACK, Hub, Newsroom, settings_for, until
 
 from gossamer.catalog.pushes import PushState
-from gossamer.news.websub import listen
+from held_ports import HeldPort
 
 DAY = 86_400.0
 
@@ -203,10 +203,8 @@ def test_a_hub_that_fails_is_asked_again_later_and_later(room, hub):
 
 
 def test_a_hub_that_is_not_there_is_asked_again_after_a_minute(room, hub):
-    with listen("127.0.0.1:0") as nobody:
-        address = f"http://127.0.0.1:{nobody.getsockname()[1]}/"
-    with room.serving(hub):
-        feed_id = room.add_feed(address)
+    with HeldPort() as nobody, room.serving(hub):
+        feed_id = room.add_feed(f"http://127.0.0.1:{nobody.port}/")
         until(lambda: room.row(feed_id).detail != "", "failed")
         assert room.row(feed_id).next_at == room.now + 60
         assert room.row(feed_id).state is PushState.ASKED
