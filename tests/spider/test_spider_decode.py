@@ -1,16 +1,17 @@
 """Content codings: right, wrong, cut, nested, and exploding."""
 
 import gzip
-import time
 import tracemalloc
 import zlib
+from functools import partial
 
 import brotli
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from effort import least_cpu
 from gossamer.outcomes import Outcome
 from gossamer.spider.decode import Decoded, Decoder
 
@@ -110,14 +111,26 @@ def test_gzip_under_another_name(body: bytes, stamp: int, step: int) -> None:
 
 
 @given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126), min_size=16))
+@example("Z)" + 42 * "0")
 def test_plain_text_under_the_name_of_a_coding(text: str) -> None:
-    """H51."""
+    """H51; Brotli has no mark to know it by, so a few texts are whole streams of it."""
     raw = text.encode()
     for coding in ("gzip", "br", "zstd", "deflate"):
         decoded = decode(raw, coding)
+        if coding == "br" and _is_brotli(raw):
+            assert decoded == Decoded(brotli.decompress(raw))
+            continue
         assert decoded.fault is Outcome.BODY_DECODE or decoded.flags == ("trailing_bytes",)
         if decoded.fault:
             assert (decoded.body, decoded.flags) == (raw, ("identity_sniffed",))
+
+
+def _is_brotli(raw: bytes) -> bool:
+    try:
+        brotli.decompress(raw)
+    except brotli.error:
+        return False
+    return True
 
 
 def test_an_empty_body_is_empty_whatever_its_coding() -> None:
@@ -158,12 +171,10 @@ def test_bombs_stop_at_the_cap() -> None:
     for coding, raw in _bombs().items():
         for codings, body in (((coding,), raw), ((coding, "gzip"), gzip.compress(raw))):
             tracemalloc.start()
-            began = time.process_time()
             decoded = decode(body, *codings)
-            spent = time.process_time() - began
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             assert decoded.fault is Outcome.BODY_BOMB, codings
             assert len(decoded.body) <= 10 << 20
             assert peak < 64 << 20, codings
-            assert spent < 0.5, codings
+            assert least_cpu(partial(decode, body, *codings), tries=3) < 0.5, codings

@@ -1,7 +1,7 @@
 """The compiled part writes what records.py writes, to the byte, or nothing."""
 
 import hashlib
-import time
+from functools import partial
 from random import Random
 
 import msgspec
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from made_fetches import fetches
 from store_samples import fetch_of
 
+from effort import least_cpu
 from gossamer.config.store import StoreSettings
 from gossamer.outcomes import Outcome
 from gossamer.store import group
@@ -147,6 +148,4 @@ def test_the_time_grows_with_the_length_and_not_faster():
     for line in (b"\n \x85", b" ", b"\r", b"\n", b"\nTransfer-Encodin"):
         lines = line * (1_000_000 // len(line))
         fetch = fetch_of(head=b"HTTP/1.1 200 OK\r\nX: " + lines + b"x\r\n\r\n")
-        began = time.process_time()
-        ordinary_group(fetch, None, IDENTITY, DIGEST)
-        assert time.process_time() - began < 0.5
+        assert least_cpu(partial(ordinary_group, fetch, None, IDENTITY, DIGEST)) < 0.5
