@@ -11,9 +11,10 @@ OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, na
 
 
 def made(whole=None):
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(connection, ":memory:", shipped_migrations(), 7.0, whole)
-    return connection
+    """Return all that is in a new catalog."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, ":memory:", shipped_migrations(), 7.0, whole)
+        return everything(connection)
 
 
 def everything(connection):
@@ -24,7 +25,7 @@ def everything(connection):
 
 
 def test_the_whole_schema_is_that_of_the_steps():
-    by_steps, at_once = everything(made()), everything(made(shipped_schema))
+    by_steps, at_once = made(), made(shipped_schema)
     assert at_once == by_steps, "make it anew: python scripts/catalog_schema.py"
 
 
@@ -32,7 +33,7 @@ def test_a_new_catalog_is_made_by_the_whole_schema_and_not_made_again(tmp_path):
     path = tmp_path / "catalog.db"
     with SqliteCatalog.open(path, CatalogSettings()) as catalog:
         objects, rows = everything(catalog._database.connection)
-    assert objects == everything(made())[0]
+    assert objects == made()[0]
     versions = [step.version for step in shipped_migrations()]
     assert [row[0] for row in rows["schema_version"]] == versions
     with SqliteCatalog.open(path, CatalogSettings()) as catalog:
@@ -47,4 +48,4 @@ def test_a_catalog_that_is_there_already_goes_through_the_steps(tmp_path):
     with SqliteCatalog.open(path, CatalogSettings()) as catalog:
         objects, rows = everything(catalog._database.connection)
     assert [row[1] for row in rows["host"]] == ["a.test"]
-    assert objects == everything(made())[0]
+    assert objects == made()[0]

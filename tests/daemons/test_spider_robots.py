@@ -210,7 +210,8 @@ class TestRequests:
             assert hops[0] is robots
             assert len(hops) == 4
             starts = [each.start_ns / 1e9 for each in hops]
-            assert min(b - a for a, b in pairwise(starts)) > 0.7 - 0.01
+            # Far more than the 0.1 s that hosts have between them; a busy web notes requests late.
+            assert min(b - a for a, b in pairwise(starts)) > 0.7 - 0.2
 
     def test_a_crawl_delay_that_would_block_an_order_for_long_is_left_to_the_url_server(
         self, tmp_path, store

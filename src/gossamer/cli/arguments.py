@@ -1,5 +1,6 @@
 """Flags that commands share, and how a command is declared."""
 
+import sys
 from argparse import (
     SUPPRESS,
     ArgumentParser,
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from gossamer.cli.terminal import complain
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
     from gossamer.config.load import Loaded
 
 EXIT_USAGE = 2
@@ -34,6 +37,10 @@ class Parser(ArgumentParser):
         """Return the help, as wide as the terminal."""
         self.formatter_class = RawDescriptionHelpFormatter
         return super().format_help()
+
+    def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
+        """Print the help; that it cannot be written is an error with every Python."""
+        (file or sys.stdout).write(self.format_help())
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and end with the code for bad input."""
