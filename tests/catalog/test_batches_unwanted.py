@@ -38,6 +38,7 @@ def test_urls_of_a_site_that_is_gone_are_not_asked_for(tmp_path: Path, remove) -
     assert sites.query("SELECT count(*) FROM batch_item WHERE state = 0") == [(0,)]
     assert sites.lease() == []
     assert sites.catalog.check() == []
+    sites.close()
 
 
 @pytest.mark.parametrize("remove", [cleaned, deleted])

@@ -1,5 +1,6 @@
 """A crawl on paper: the rules for links at work on a site that is a function, without a network."""
 
+import weakref
 from collections.abc import Callable
 
 from gossamer.catalog.catalog import Verdict
@@ -33,6 +34,7 @@ class Paper:
         scope = Scope(self._settings.crawl, [HOST + "/"])
         self._finder = Finder(scope, self._joiner, self._settings.url, HandlerSettings())
         self.catalog = SqliteCatalog.open(":memory:", CatalogSettings())
+        weakref.finalize(self, self.catalog.close)
         self.catalog.begin_run(NOW)
         self.admission = Admission(self._settings.url)
         self.asked: list[str] = []
