@@ -23,7 +23,7 @@ from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.seeds import seeds_of
 from gossamer.errors import InputError
 from gossamer.messages import Found, Kind
-from gossamer.outcomes import PAGE_OUTCOMES, RULES, Outcome, State, name_of
+from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, State, name_of
 from gossamer.site.audit.standing import is_html
 from gossamer.site.build import FINE, Builder, Look
 from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
@@ -40,6 +40,8 @@ _PASSING: Final = frozenset(
     outcome for outcome, rule in RULES.items() if rule.final is State.FAILED and rule.tries > 1
 )
 """Failures that may be over by now: time-outs, resets, 429, 5xx (B13)."""
+_AWAY: Final = frozenset(outcome for outcome in _PASSING if RULES[outcome].parks_host)
+"""Those that say nothing of a page: its server could not be reached."""
 
 
 class Survey:
@@ -55,10 +57,9 @@ class Survey:
         """Let in what failed or was kept out and belongs to the map; return how many URLs."""
         assert isinstance(catalog, SqliteCatalog)
         self._settle(catalog)
-        if not _PASSING.isdisjoint(catalog.outcome_counts()):
-            again = catalog.try_again(_PASSING, TRIES, time.time())
-            if again:
-                return again
+        again = self._try_again(catalog)
+        if again:
+            return again
         if self._may_miss(catalog):
             missing, room = self._missing(catalog)
             if missing:
@@ -113,6 +114,18 @@ class Survey:
     def _settle(self, catalog: SqliteCatalog) -> None:
         """Take the first start URL of a workspace unless one was given."""
         self._start = self._start or next(iter(seeds_of(catalog)), "")
+
+    def _try_again(self, catalog: SqliteCatalog) -> int:
+        """Put back what failed for a passing reason; return how many URLs."""
+        ended = catalog.outcome_counts()
+        if _PASSING.isdisjoint(ended):
+            return 0
+        again = catalog.try_again(_PASSING, TRIES, time.time())
+        if _PAGES.isdisjoint(ended) or _AWAY.isdisjoint(ended):
+            return again
+        # A server that was there and went away fails all its pages, whether they were asked for or
+        # not: it is waited for until that would take too long, and what is left is said to be so.
+        return again + catalog.try_again(_AWAY, FOREVER, time.time())
 
     def _may_miss(self, catalog: SqliteCatalog) -> bool:
         """Whether anything was kept out that the map might need: a look that costs little."""
