@@ -3,7 +3,7 @@
 import pytest
 from audit_maps import at, copies, finding, found, gone, numbered, page, redirect, site
 
-from gossamer.site.audit.audit import MAX_DETAIL
+from gossamer.site.audit.audit import MAX_DETAIL, audit
 from gossamer.site.audit.case import MAX_WHERE
 from gossamer.site.model import AssetCheck
 
@@ -18,6 +18,7 @@ from gossamer.site.model import AssetCheck
         (0, "dns.nxdomain"),
         (0, "tls.expired"),
         (301, "redir.bad"),
+        (302, "redir.none"),
         (200, "body.decode"),
     ],
 )
@@ -49,6 +50,31 @@ def test_a_picture_that_is_missing_everywhere_lists_the_first_hundred_pages():
     result = finding("broken-asset", site(*pages, checked=broken))
     assert result.where[picture] == [each.url for each in pages[:MAX_WHERE]]
     assert result.details[picture] == "404 Not Found, used by 150 URLs in all"
+
+
+@pytest.mark.parametrize("linked_from", [[], ["/x"]])
+def test_a_frame_whose_page_fails_is_told_once(linked_from):
+    """A frame counts as a link of its page; a link elsewhere is one more thing to repair."""
+    places = [at(path) for path in linked_from]
+    framed = gone("/frame", linked_from=places, linked_count=len(places))
+    framing = page("/x", assets={"iframe": [framed.url]}, links=[framed.url] if places else [])
+    findings = audit(site(framing, framed))
+    told = [each.rule for each in findings if framed.url in each.urls]
+    assert told == ["broken-asset"]
+    framed.facts.linked_from.append(at("/"))
+    framed.facts.linked_count += 1
+    assert found("broken-link", site(framing, framed)) == {"/frame": ["/"]}
+
+
+@pytest.mark.parametrize(
+    ("is_checked", "rule"), [(True, "refused-asset"), (False, "forbidden-link")]
+)
+def test_a_frame_that_is_not_open_is_told_once(is_checked, rule):
+    closed = page("/frame", 403, "403 Forbidden", outcome="http.4xx", linked_from=[at("/x")])
+    check = AssetCheck(closed.url, 403, closed.error, outcome="http.4xx")
+    framing = page("/x", assets={"iframe": [closed.url]}, links=[closed.url])
+    findings = audit(site(framing, closed, checked={closed.url: check} if is_checked else {}))
+    assert [each.rule for each in findings if closed.url in each.urls] == [rule]
 
 
 def test_a_frame_whose_page_fails_is_a_broken_asset():

@@ -12,12 +12,13 @@ from map_samples import (
     hostile,
     hostile_findings,
     large,
+    page,
     realistic,
     site_map_of,
 )
 
 from gossamer.site.formats import html
-from gossamer.site.model import is_error
+from gossamer.site.model import AssetCheck, is_error, no_assets
 
 VIEWS = ["overview", "findings", "tree", "pages", "assets", "broken", "redirects", "duplicates"]
 VIEWS += ["weight"]
@@ -209,6 +210,16 @@ def test_broken_links_name_the_pages_that_link_to_them(shown):
     click(tab, "tbody .more")
     row = texts(tab, "tbody tr")[0]
     assert all(url.removeprefix(SITE) in row for url in hidden.facts.linked_from)
+
+
+def test_a_frame_that_fails_is_one_broken_link(shown):
+    gone = page("/frame", status=404, error="HTTP 404 Not Found")
+    gone.facts.linked_from.append(SITE + "/")
+    start = page("/", parent=None, depth=0, assets=no_assets() | {"iframe": [gone.url]})
+    checks = {gone.url: AssetCheck(gone.url, 404, gone.error)}
+    tab = shown(site_map_of([start, gone], checked=checks), view="broken")
+    assert len(texts(tab, "tbody tr")) == 1
+    assert texts(tab, "#side a[data-view=broken] b") == ["1"]
 
 
 def test_redirect_chains_and_loops_are_followed(shown):
