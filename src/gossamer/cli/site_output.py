@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from gossamer.cli.terminal import can_draw, is_terminal
+from gossamer.cli.terminal import can_draw, complain, is_terminal
 from gossamer.errors import InputError
 from gossamer.wording import visible
 
@@ -223,15 +223,18 @@ class Show(NamedTuple):
 
 
 def _explain_empty_sitemap(site_map: "SiteMap") -> None:
+    from gossamer.site.audit.standing import names_another
     from gossamer.site.formats.xml import is_listed
 
-    if not any(map(is_listed, site_map.pages)):
-        # As a preview whose pages all have the URLs of the real site for canonical ones.
-        print(
-            "gossamer: the sitemap lists no page: each has failed, asks not to be indexed, or "
-            "names another URL as the canonical one",
-            file=sys.stderr,
-        )
+    if any(map(is_listed, site_map.pages)):
+        return
+    # As a preview whose pages all have the URLs of the real site for canonical ones.
+    named = next(filter(names_another, site_map.pages), None)
+    example = "" if named is None else f", such as {named.facts.canonical} for {named.url}"
+    complain(
+        "the sitemap lists no page: each has failed, asks not to be indexed, or names another URL "
+        f"as the canonical one{example}"
+    )
 
 
 def _of_assets(findings: "list[Finding]") -> "list[Finding]":
