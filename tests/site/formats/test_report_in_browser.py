@@ -87,6 +87,11 @@ def click(tab, selector, text=None):
     tab.run(f"{query}{chosen}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
 
 
+def press(tab, key):
+    for kind in ("keyDown", "keyUp"):
+        tab.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+
+
 def search(tab, text):
     tab.run(
         "(() => { const input = document.querySelector('.view .search input');"
@@ -193,6 +198,50 @@ def test_the_tree_shows_the_assets_of_a_page(shown):
     assert all(
         url.removeprefix(SITE) in row for url, row in zip(expected, shown_assets, strict=True)
     )
+
+
+def test_the_tree_is_walked_by_keys(shown):
+    """As trees are everywhere: up, down, right to open, left to close and to go up a level."""
+    tab = shown(realistic(), view="tree")
+
+    def here() -> str:
+        return tab.run("document.activeElement.closest('.row').querySelector('.link').textContent")
+
+    tab.run("document.querySelector('.row .toggle').focus()")
+    start = here()
+    press(tab, "ArrowDown")
+    press(tab, "ArrowDown")
+    below = here()
+    assert below != start
+    for key, is_open in (("ArrowRight", "true"), ("ArrowLeft", "false")):
+        press(tab, key)
+        assert here() == below
+        assert tab.run("document.activeElement.closest('.row').ariaExpanded") == is_open
+    press(tab, "ArrowLeft")
+    assert here() == start
+
+
+def test_keys_go_on_where_more_of_the_tree_is_shown(shown):
+    tab = shown(large(1_000), view="tree")
+    click(tab, ".facet", "Open all")
+    tab.run("document.querySelector('.tree > .more').click()")
+    rows = "[...document.querySelectorAll('.row')]"
+    assert tab.run(f"{rows}.indexOf(document.activeElement.closest('.row'))") == 400
+
+
+def test_keys_go_on_where_more_places_are_shown(shown):
+    tab = shown(realistic(), view="broken")
+    tab.run("document.querySelector('.places .more').click()")
+    item = "document.activeElement.closest('li')"
+    assert tab.run(f"[...{item}.parentElement.children].indexOf({item})") == 3
+
+
+def test_the_menu_is_skipped_without_leaving_the_view(shown):
+    tab = shown(realistic(), view="pages")
+    tab.run("document.querySelector('.skip').click()")
+    assert tab.run("document.activeElement.id") == "main"
+    assert tab.run("location.hash") == "#pages"
+    assert tab.run("document.querySelector('.view').id") == "view-pages"
 
 
 def test_broken_links_name_the_pages_that_link_to_them(shown):
@@ -305,6 +354,7 @@ def test_crawled_text_is_shown_as_text(shown, view):
         told = " ".join(texts(tab, "tbody tr"))
         assert all(title in told for title in HOSTILE_TITLES[:3])
         assert "\\u202egnp.exe" in told
+        assert "\\ue0041tag" in told
 
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])
@@ -333,6 +383,11 @@ def test_a_narrow_screen_is_enough(shown, tab):
     for view in VIEWS:
         go(tab, view)
         assert tab.run("document.documentElement.scrollWidth") <= 390, view
+        left, right = tab.run(
+            "(({ left, right }) => [left, right])"
+            "(document.querySelector('#side [aria-current]').getBoundingClientRect())"
+        )
+        assert 0 <= left < right <= 390, view
 
 
 @pytest.mark.parametrize("make", [lambda: site_map_of([]), lambda: chain(3000)])

@@ -22,7 +22,7 @@ const h = (name, attributes, ...children) => fill(document.createElement(name), 
 const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
 // Characters that show nothing or turn the direction of what follows are shown as escapes.
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 const visible = (text) => text.replace(HIDDEN, (one) => (/\s/.test(one) && one < ' '
   ? ' ' : `\\u${one.codePointAt(0).toString(16).padStart(4, '0')}`));
 
@@ -105,7 +105,8 @@ const placeList = (places, total, most = 3) => {
     list.replaceChildren(...places.slice(0, shown).map((place) => h('li', null, placeLink(place))));
     if (shown < places.length) {
       list.append(h('li', null, h('button', {
-        class: 'more', type: 'button', onclick: () => draw(places.length),
+        class: 'more', type: 'button',
+        onclick: () => { draw(places.length); list.children[shown].querySelector('button, a')?.focus(); },
       }, `${count(more - shown)} more`)));
     } else if (more > places.length) {
       list.append(h('li', { class: 'quiet' }, `and ${count(more - places.length)} more`));

@@ -62,7 +62,7 @@ const makeBroken = () => {
     tally('Linked', (row) => row.linked),
     { title: 'Linked from', wide: true, value: (row) => (row.from.length ? urlOf(row.from[0]) : null), draw: (row) => placeList(row.from, row.linked) },
   ], rows, {
-    label: 'Search broken links and the pages that link to them', sort: [3, true],
+    label: 'Search broken links and linking pages', sort: [3, true],
     search: (row) => [urlOf(row.place), row.of.status, row.of.error, ...row.from.map(urlOf)].join(' '),
   }).element;
 };
@@ -134,7 +134,7 @@ const makeFindings = () => {
   const sorted = SEVERITIES.flatMap((severity) => DATA.findings.filter((finding) => finding.severity === severity));
   return h('div', { class: 'stack' }, sorted.map((finding) => {
     const box = h('details', { class: `finding ${finding.severity}` }, h('summary', null,
-      pill(finding.severity, finding.severity), h('h2', null, finding.title), h('code', null, finding.rule), h('b', null, count(finding.urls.length))),
+      icon('right'), pill(finding.severity, finding.severity), h('h2', null, finding.title), h('code', null, finding.rule), h('b', null, count(finding.urls.length))),
     h('p', null, finding.explanation));
     // The rows are drawn when somebody looks: a rule may be about every page.
     box.addEventListener('toggle', () => { if (box.open && !box.querySelector('.table')) box.append(findingTable(finding)); });

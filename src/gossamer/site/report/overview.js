@@ -61,7 +61,7 @@ const statusCard = (pick) => {
     value: number, text: count(number), kind: kindOf(code).kind,
     pick: () => pick(code ? `Status ${code}` : 'No answer', (page) => page.status === code),
   }));
-  return card('Status codes', 'What the server answered', chart(stack, items, 'Kinds of status'), chart(bars, each, 'Status codes'));
+  return card('Status codes', 'What the server answered', PAGES.length ? [chart(stack, items, 'Kinds of status'), chart(bars, each, 'Status codes')] : empty('No pages.'));
 };
 
 const depthCard = (pick) => {
@@ -86,7 +86,7 @@ const timeCard = (pick) => {
     const label = limit === Infinity ? `≥${duration(from).replace('.0', '')}` : `<${limit < 1000 ? limit : duration(limit).replace('.0', '')}`;
     return { label, value: found, text: count(found), kind: from >= SLOW_MS ? 'bad' : from >= 1000 ? 'warn' : '', pick: () => pick(`Response time ${label}`, test) };
   });
-  return card('Response times', 'Pages by milliseconds to the last byte', chart(columns, items, 'Pages by response time'));
+  return card('Response times', 'Pages by milliseconds to the last byte', answered.length ? chart(columns, items, 'Pages by response time') : empty('No answers.'));
 };
 
 const typeCard = (pick) => {
