@@ -5,6 +5,7 @@ import pty
 import shlex
 import signal
 import subprocess
+import termios
 import threading
 
 import pytest
@@ -106,9 +107,10 @@ def test_a_workspace_of_an_earlier_version_goes_on(tmp_path):
     assert found["pages"][0]["title"] == "Start"
 
 
-def shown(url: str, encoding: str) -> str:
+def shown(url: str, encoding: str, columns: int = 200) -> str:
     """Return what a person sees on a terminal with this encoding."""
     master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (50, columns))
     process = subprocess.Popen(
         [*GOSSAMER, "site", url, "--audit", "--workers", "0"],
         stdin=slave,
@@ -138,3 +140,10 @@ def test_a_terminal_gets_only_what_it_can_show():
     assert "\\U000" not in plain  # no icons
     assert "Über ★" in drawn
     assert "└─" in drawn
+
+
+def test_a_terminal_that_is_narrow_gets_shorter_titles():
+    with Site({"/": page("/a"), "/a": page(title="many words " * 9)}) as site:
+        narrow, wide = shown(site.url(), "utf-8", 40), shown(site.url(), "utf-8")
+    assert "/a\x1b[0m  many words many words many wo…\r\n" in narrow
+    assert "/a\x1b[0m  " + " ".join(["many words"] * 9) + "\r\n" in wide

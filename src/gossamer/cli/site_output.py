@@ -267,11 +267,16 @@ def _print_summary(site_map: "SiteMap", goals: Sequence[Goal], file: TextIO) -> 
 
 
 def _look(file: TextIO) -> "Look":
+    from dataclasses import replace
+
     from gossamer.site.formats.paint import COLOURED, DRAWN, PLAIN
 
-    if not can_draw(file):
-        return PLAIN
-    return DRAWN if os.environ.get("NO_COLOR") else COLOURED
+    drawn = DRAWN if os.environ.get("NO_COLOR") else COLOURED
+    look = drawn if can_draw(file) else PLAIN
+    try:
+        return replace(look, width=os.get_terminal_size(file.fileno()).columns)
+    except OSError:
+        return look
 
 
 def _read(path: Path) -> bytes:

@@ -357,6 +357,14 @@ def test_crawled_text_is_shown_as_text(shown, view):
         assert "\\ue0041tag" in told
 
 
+def test_a_title_keeps_what_joins_its_letters(shown):
+    """Beside ASCII a joiner only hides, and is shown as what it is."""
+    title = "\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e pay\u200dpal"
+    tab = shown(site_map_of([page("/", parent=None, depth=0, title=title)]), view="pages")
+    told = texts(tab, "tbody .title")
+    assert told == ["\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e pay\\u200dpal"]
+
+
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_text_can_be_read_in_dark_and_in_light(shown, tab, scheme):
     tab.prefer(scheme)

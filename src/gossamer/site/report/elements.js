@@ -21,8 +21,9 @@ const fill = (element, attributes, children) => {
 const h = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
 const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
-// Characters that show nothing or turn the direction of what follows are shown as escapes.
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+// Characters that show nothing or turn the direction of what follows are shown as escapes, but for
+// joiners (zero width) where a script or an emoji needs them.
+const HIDDEN = /(?<![^\u0000-\u007f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?![^\u0000-\u007f\u200c\u200d])|[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 const visible = (text) => text.replace(HIDDEN, (one) => (/\s/.test(one) && one < ' '
   ? ' ' : `\\u${one.codePointAt(0).toString(16).padStart(4, '0')}`));
 
