@@ -40,6 +40,18 @@ def test_a_start_page_that_fails_is_told_though_a_sitemap_names_others(answers, 
     assert result.stderr.count("\n") == 1
 
 
+def test_what_waits_for_a_robots_txt_is_named_with_the_reason():
+    """As links to https where nobody speaks TLS: the map is not whole, and says where."""
+    with Site(lambda path: start if path == "/" else None) as site:
+        secure = site.url("/x").replace("http:", "https:")
+        start = page(secure, title="Start")
+        found = site_map(site.url(), code=5)
+    assert not found["summary"]["complete"]
+    (error,) = found["errors"]
+    assert (error["url"], error["linked_from"]) == (secure, [site.url()])
+    assert "robots.txt cannot be read" in error["error"]
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stop_before_the_first_page_has_its_own_exit_code(tmp_path, number, code):
     """The advice can be followed as it is written, also with a blank in the name."""

@@ -33,6 +33,7 @@ _STEP: Final = 500
 _FAILURES: Final = frozenset(
     outcome for outcome, rule in RULES.items() if rule.final is State.FAILED
 )
+_WAITING: Final = _FAILURES | {Outcome.POLICY_ROBOTS_UNREACHABLE}
 _NEVER_TRIED: Final = frozenset({Outcome.POLICY_PORT, Outcome.POLICY_SCOPE})
 
 
@@ -239,7 +240,7 @@ class _Walk:
         if row.state in (State.PENDING, State.LEASED):
             found.unfetched += 1
             # It failed, and waits to be tried again: what is known of it by now is that.
-            return row.outcome in _FAILURES
+            return row.outcome in _WAITING
         if row.state != State.EXCLUDED:
             return True
         if row.outcome == Outcome.POLICY_ROBOTS:
