@@ -196,6 +196,11 @@ def test_a_page_that_could_not_be_understood_is_not_blamed_for_its_title():
     assert found("title-missing", site(page("/x", title="", outcome="parse.failed"))) == {}
 
 
+@pytest.mark.parametrize("status", [204, 205])
+def test_an_answer_without_content_is_not_blamed_for_its_title(status):
+    assert audit(site(page("/x", status, title="", description=None, bytes=0, checksum=""))) == []
+
+
 def test_an_alias_is_not_blamed_for_what_its_page_has():
     assert found("title-missing", site(*copies("/x", "/y"))) == {}
     assert found("title-duplicate", site(*copies("/x", "/y"))) == {}

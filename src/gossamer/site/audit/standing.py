@@ -15,6 +15,7 @@ OTHER_RULES: Final = frozenset({"redir.scope", "redir.loop", "redir.too_many", "
 NOT_UNDERSTOOD: Final = frozenset({"parse.failed", "parse.budget"})
 _RATE_LIMITED: Final = 429
 _FORBIDDEN: Final = frozenset({401, 403, 407, 451})
+_NO_CONTENT: Final = frozenset({204, 205})
 _HTML: Final = ("text/html", "application/xhtml+xml")
 
 
@@ -43,6 +44,7 @@ def is_document(page: Page) -> bool:
     return (
         page.error is None
         and 200 <= page.status < 300
+        and page.status not in _NO_CONTENT
         and page.alias_of is None
         and page.facts.redirect_to is None
         and page.facts.outcome not in NOT_UNDERSTOOD
