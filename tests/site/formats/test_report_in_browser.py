@@ -317,6 +317,24 @@ def test_findings_are_explained_with_their_urls(shown):
     assert len(texts(tab, ".finding.notice tbody tr")) == 2
 
 
+def test_a_finding_is_opened_from_the_overview(shown):
+    site_map = realistic()
+    tab = shown(site_map, findings(site_map))
+    name = texts(tab, ".ranking span:not(.pill)")[1]
+    tab.run("document.querySelectorAll('.ranking button')[1].click()")
+    tab.wait_for("document.querySelector('.finding[open] tbody tr')")
+    assert texts(tab, ".finding[open] h2") == [name]
+
+
+def test_the_details_of_a_page_do_not_stay_over_another_view(shown):
+    """As after a step back in the browser."""
+    tab = shown(realistic(), view="pages")
+    click(tab, "tbody .link")
+    assert tab.run("document.querySelector('dialog').open")
+    go(tab, "tree")
+    assert not tab.run("document.querySelector('dialog').open")
+
+
 def test_a_page_tells_all_that_is_known_of_it(shown):
     site_map = realistic()
     tab = shown(site_map, view="pages")

@@ -133,7 +133,7 @@ const makeFindings = () => {
   if (!DATA.findings.length) return empty('Nothing was found, or no audit was made.');
   const sorted = SEVERITIES.flatMap((severity) => DATA.findings.filter((finding) => finding.severity === severity));
   return h('div', { class: 'stack' }, sorted.map((finding) => {
-    const box = h('details', { class: `finding ${finding.severity}` }, h('summary', null,
+    const box = h('details', { class: `finding ${finding.severity}`, 'data-rule': finding.rule }, h('summary', null,
       icon('right'), pill(finding.severity, finding.severity), h('h2', null, finding.title), h('code', null, finding.rule), h('b', null, count(finding.urls.length))),
     h('p', null, finding.explanation));
     // The rows are drawn when somebody looks: a rule may be about every page.

@@ -37,6 +37,8 @@ const show = () => {
     made.set(name, h('div', { class: 'view', id: `view-${name}` }, head, view.make()));
   }
   const main = document.getElementById('main');
+  // What was open over another view has nothing to say here.
+  document.getElementById('details').close();
   main.replaceChildren(made.get(name));
   scrollTo(0, 0);
   document.querySelectorAll('#side nav a').forEach((link) => {

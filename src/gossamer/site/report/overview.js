@@ -119,7 +119,17 @@ const findingsCard = (go) => {
   const worst = DATA.findings.slice().sort((a, b) => b.urls.length - a.urls.length)
     .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)).slice(0, 6);
   const first = worst.map((finding) => h('li', null,
-    h('button', { type: 'button', onclick: () => go('findings') }, pill(finding.severity, finding.severity), h('span', null, finding.title), h('b', null, count(finding.urls.length)))));
+    h('button', { type: 'button', onclick: () => openFinding(finding, go) }, pill(finding.severity, finding.severity), h('span', null, finding.title), h('b', null, count(finding.urls.length)))));
   return card('Findings', `${many(sums.error, 'error')}, ${many(sums.warning, 'warning')}, ${many(sums.notice, 'notice')}`,
     first.length ? h('ul', { class: 'ranking' }, first) : empty('Nothing was found, or no audit was made.'));
+};
+
+// Show one of the findings, once their view is there.
+const openFinding = (finding, go) => {
+  addEventListener('hashchange', () => {
+    const box = [...document.querySelectorAll('.finding')].find((one) => one.dataset.rule === finding.rule);
+    box.open = true;
+    box.scrollIntoView({ block: 'nearest' });
+  }, { once: true });
+  go('findings');
 };
