@@ -6,6 +6,7 @@ from audit_maps import at, copies, finding, found, gone, numbered, page, redirec
 from gossamer.site.audit.audit import MAX_DETAIL, audit
 from gossamer.site.audit.case import MAX_WHERE
 from gossamer.site.model import AssetCheck
+from gossamer.urlserver.exits import untried
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,15 @@ def test_whatever_a_visitor_cannot_see_is_a_broken_link(status, outcome):
 )
 def test_what_we_did_ourselves_is_no_broken_link(outcome):
     assert found("broken-link", site(page("/x", 0, "not fetched", outcome=outcome))) == {}
+
+
+def test_what_nobody_asked_for_because_its_server_went_away_is_no_broken_link():
+    """Where a server can never be spoken to it is one."""
+    words = untried("https://a.test")
+    left = page("/x", 0, "not tried", outcome="net.refused", detail=words)
+    assert found("broken-link", site(left, complete=False)) == {}
+    dead = page("/x", 0, "not tried", outcome="tls.expired", detail=words)
+    assert found("broken-link", site(dead)) == {"/x": ["/"]}
 
 
 def test_a_broken_link_says_what_is_wrong_and_how_many_pages_link_to_it():
