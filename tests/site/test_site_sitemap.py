@@ -147,3 +147,16 @@ def test_a_page_is_no_orphan_because_the_page_that_links_to_it_was_kept_out(patt
         found = site_map(site.url(), "--audit", *pattern)
     assert paths(found) == ["/", "/article"]
     assert "orphan" not in {each["rule"] for each in found["audit"]["findings"]}
+
+
+@pytest.mark.parametrize("name", ["/sitemap.xml", "/maps/1.xml"])
+def test_a_sitemap_that_robots_txt_names_and_that_is_gone_is_told(name):
+    """Without it nobody knows of orphans."""
+    with Site(PAGES | {"/robots.txt": robots_with(name)}) as site:
+        named = site_map(site.url())
+    with Site(PAGES) as site_without:
+        without = site_map(site_without.url())
+    (note,) = named["summary"]["notes"]
+    assert f"such as {site.url(name)} (HTTP 404 Not Found)" in note
+    assert named["errors"] == []
+    assert without["summary"]["notes"] == []

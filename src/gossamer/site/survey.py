@@ -25,7 +25,7 @@ from gossamer.errors import InputError
 from gossamer.messages import Found, Kind
 from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, State, name_of
 from gossamer.site.audit.standing import is_html
-from gossamer.site.build import FINE, Builder, Look
+from gossamer.site.build import FINE, Builder, Look, error_of
 from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
 from gossamer.site.model import Page, SiteMap
 from gossamer.site.settings import TRIES
@@ -108,6 +108,7 @@ class Survey:
                 *_trap_notes(catalog, found),
                 *_cut_notes(pages, limit),
                 *_unseen_notes(builder.unseen),
+                *self._sitemap_notes(catalog, names),
             ],
         )
 
@@ -154,12 +155,28 @@ class Survey:
         url = self._sitemap(catalog)
         if not (url and self._settings.crawl.sitemaps) or catalog.find(url) is not None:
             return 0
-        robots = catalog.robots(authority_of(url))
-        agent = self._settings.spider.robots_agent
-        if robots is not None and RuleSet(robots.body, agent).sitemaps:
+        if self._names_sitemaps(catalog, url):
             return 0
         found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
         return len(catalog.discover([found], time.time()))
+
+    def _names_sitemaps(self, catalog: SqliteCatalog, url: str) -> bool:
+        """Whether the robots.txt that counts for a URL says where sitemaps are."""
+        robots = catalog.robots(authority_of(url))
+        agent = self._settings.spider.robots_agent
+        return robots is not None and bool(RuleSet(robots.body, agent).sitemaps)
+
+    def _sitemap_notes(self, catalog: SqliteCatalog, names: Names) -> Iterator[str]:
+        """Say which sitemaps failed; where sites have theirs there need not be one."""
+        home = self._sitemap(catalog)
+        optional = home if home and not self._names_sitemaps(catalog, home) else ""
+        wanted = [url for url in names.sitemaps if url != optional]
+        rows = [(url, catalog.surveyed(names.numbers[url])) for url in wanted]
+        failed = [(url, row) for url, row in rows if row.state == State.FAILED]
+        if failed:
+            url, row = failed[0]
+            trouble = error_of(row.outcome, row.status, row.detail)
+            yield f"{len(failed):,} sitemaps could not be read, such as {url} ({trouble})"
 
     def _sitemap(self, catalog: SqliteCatalog) -> str:
         """Return where the site would have its sitemap; empty if its start page is not there."""
