@@ -122,6 +122,19 @@ def test_a_site_that_answers_everything_with_a_page_has_no_sitemap():
     assert paths(found) == ["/", "/a", "/b"]
 
 
+def test_links_of_a_page_in_the_place_of_a_sitemap_make_no_orphans():
+    """As where an application answers every path with the same frame."""
+
+    def anything(path: str):
+        return None if path == "/robots.txt" else PAGES.get(path, page("/help", "/a"))
+
+    with Site(anything) as site:
+        found = site_map(site.url(), "--audit")
+    assert paths(found) == ["/", "/a", "/b"]
+    told = {each["rule"] for each in found["audit"]["findings"]}
+    assert told.isdisjoint({"orphan", "not-in-sitemap", "sitemap-unsuitable"})
+
+
 def test_the_sitemap_of_a_site_that_has_moved_is_that_of_its_new_host():
     def answer(asked: Asked):
         if asked.address == "127.0.0.1":

@@ -25,6 +25,7 @@ from gossamer.catalog.commit import OF_A_COPY
 from gossamer.catalog.survey import Surveyed
 from gossamer.messages import Kind
 from gossamer.outcomes import RULES, Outcome, State
+from gossamer.parse.sniff import HTML, XHTML
 from gossamer.url.parts import md5_of
 from gossamer.url.plain import KEY_BYTES
 
@@ -154,14 +155,19 @@ def closure(
 
 
 def _sitemaps(catalog: Surveyable, names: Names, customary: str) -> Iterator[str]:
-    """Yield the sitemaps that were read."""
+    """Yield the sitemaps that were read.
+
+    Where a site answers everything with a page, that is no sitemap, and its links are nobody's.
+    """
     for sitemap in names.sitemaps:
-        if catalog.surveyed(names.numbers[sitemap]).state == State.DONE:
+        row = catalog.surveyed(names.numbers[sitemap])
+        if row.state == State.DONE and row.content_type not in (HTML, XHTML):
             yield sitemap
     linked = names.target(customary) if customary else None
     if linked is not None and linked not in names.sitemaps:
         row = catalog.surveyed(names.numbers[linked])
-        if row.state == State.DONE and row.content_type.endswith("xml"):
+        is_xml = row.content_type.endswith("xml") and row.content_type != XHTML
+        if row.state == State.DONE and is_xml:
             yield linked
 
 
