@@ -22,10 +22,14 @@ const h = (name, attributes, ...children) => fill(document.createElement(name), 
 const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
 // Characters that show nothing or turn the direction of what follows are shown as escapes, but for
-// joiners (zero width) where a script or an emoji needs them.
-const HIDDEN = /(?<![^\u0000-\u007f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?![^\u0000-\u007f\u200c\u200d])|[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
-const visible = (text) => text.replace(HIDDEN, (one) => (/\s/.test(one) && one < ' '
-  ? ' ' : `\\u${one.codePointAt(0).toString(16).padStart(4, '0')}`));
+// joiners between letters of some scripts and between the parts of an emoji. Beside ASCII they hide.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const isJoiner = (one) => one === '\u200c' || one === '\u200d';
+const isJoined = (one) => one > '\u007f' && !isJoiner(one);
+const visible = (text) => text.replace(HIDDEN, (one, at) => {
+  if (isJoiner(one) && isJoined(text.charAt(at - 1)) && isJoined(text.charAt(at + 1))) return one;
+  return /\s/.test(one) && one < ' ' ? ' ' : `\\u${one.codePointAt(0).toString(16).padStart(4, '0')}`;
+});
 
 const isWeb = (url) => /^https?:\/\//i.test(url);
 const count = (number) => number.toLocaleString('en');
