@@ -416,6 +416,27 @@ def test_a_narrow_screen_is_enough(shown, tab):
         assert 0 <= left < right <= 390, view
 
 
+def test_long_urls_leave_room_for_the_rest_of_a_table(shown):
+    """They go on in the next line: nothing is out of sight on a usual screen."""
+    slug = "a-rather-long-slug-" * 8
+    start, gone = page("/", parent=None, depth=0), page(f"/{slug}gone", status=404, error="gone")
+    pages = [page(f"/{slug}{number}") for number in range(3)]
+    for number, one in enumerate(pages):
+        one.assets = no_assets() | {"img": [f"{SITE}/{slug}{number}.png"]}
+    gone.facts.linked_from.append(pages[0].url)
+    moved = page(f"/{slug}old", status=301, alias_of=pages[0].url)
+    moved.facts.redirect_to = pages[0].url
+    copy = page(f"/{slug}copy", alias_of=pages[1].url)
+    tab = shown(site_map_of([start, *pages, gone, moved, copy]))
+    for view in ("pages", "assets", "broken", "redirects", "duplicates"):
+        go(tab, view)
+        whole, seen = tab.run(
+            "(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])"
+            "(document.querySelector('.view .scroll'))"
+        )
+        assert whole <= seen, view
+
+
 @pytest.mark.parametrize("make", [lambda: site_map_of([]), lambda: chain(3000)])
 def test_odd_maps_are_shown(shown, make):
     tab = shown(make())

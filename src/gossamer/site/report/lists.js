@@ -36,7 +36,7 @@ const makeAssets = () => makeTable([
   { title: 'Asset', wide: true, value: (asset) => asset.url, draw: (asset) => placeLink(asset.url) },
   tally('Pages', (asset) => asset.pages),
   {
-    title: 'Used by', value: (asset) => urlOf(asset.used_by[0]),
+    title: 'Used by', wide: true, value: (asset) => urlOf(asset.used_by[0]),
     draw: (asset) => placeList(asset.used_by, asset.pages, 1),
   },
   ...(DATA.checked ? [
