@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gossamer import wording
 from gossamer.wording import (
     bytes_in_words,
+    readable,
     safe_json,
     safe_xml,
     seconds_in_words,
@@ -48,6 +49,31 @@ def test_printable_text_is_left_alone(text):
 )
 def test_what_would_steer_is_shown_as_an_escape(text, shown):
     assert visible(text) == shown
+
+
+FAMILY = "\U0001f469\u200d\U0001f467"
+PERSIAN = "\u0645\u06cc\u200c\u062e"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (FAMILY, FAMILY),
+        (PERSIAN, PERSIAN),
+        ("pay\u200dpal", "pay\\u200dpal"),
+        ("\u200cü\u200c\u200dü\u200c", "\\u200cü\\u200c\\u200dü\\u200c"),
+        ("ü\u200d\u202eü\x1b", "ü\u200d\\u202eü\\x1b"),
+    ],
+)
+def test_joiners_stay_where_a_script_or_an_emoji_needs_them(text, shown):
+    assert readable(text) == shown
+
+
+@given(any_text)
+def test_readable_text_prints_but_for_joiners(text):
+    assert re.sub("[\u200c\u200d]", "", readable(text)).isprintable()
+    if "\u200c" not in text and "\u200d" not in text:
+        assert readable(text) == visible(text)
 
 
 def test_what_is_printable_is_safe():

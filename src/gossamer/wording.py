@@ -12,6 +12,9 @@ import re
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+# Between letters of some scripts, and between the parts of an emoji; beside ASCII they only hide.
+_JOINERS = "\u200c\u200d"
+_JOINER = re.compile(f"(?<=[^\x00-\x7f{_JOINERS}])([{_JOINERS}])(?=[^\x00-\x7f{_JOINERS}])")
 # Inside a JSON text control characters can stand only between strings, as line breaks.
 _SAFE_ASCII = bytes(range(0x7F))
 
@@ -25,10 +28,23 @@ def visible(text: str) -> str:
     )
 
 
+def readable(text: str) -> str:
+    """Return visible text in which joiners stay where a script or an emoji needs them."""
+    if text.isprintable():
+        return text
+    return "".join(
+        part if part in _JOINERS else visible(part) for part in _JOINER.split(text) if part
+    )
+
+
 def shortened(text: str, most: int) -> str:
     """Return printable text of at most so many characters; an ellipsis shows that it was longer."""
     # Escapes are longer than what they stand for, so the cut comes first and last.
-    shown = visible(text[: most + 1])
+    return cut(visible(text[: most + 1]), most)
+
+
+def cut(shown: str, most: int) -> str:
+    """Return a text of at most so many characters; an ellipsis shows that it was longer."""
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 

@@ -5,6 +5,7 @@ import pty
 import shlex
 import signal
 import subprocess
+import termios
 import threading
 
 import pytest
@@ -37,6 +38,18 @@ def test_a_start_page_that_fails_is_told_though_a_sitemap_names_others(answers, 
     assert "/listed" in result.stdout
     assert words in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_what_waits_for_a_robots_txt_is_named_with_the_reason():
+    """As links to https where nobody speaks TLS: the map is not whole, and says where."""
+    with Site(lambda path: start if path == "/" else None) as site:
+        secure = site.url("/x").replace("http:", "https:")
+        start = page(secure, title="Start")
+        found = site_map(site.url(), code=5)
+    assert not found["summary"]["complete"]
+    (error,) = found["errors"]
+    assert (error["url"], error["linked_from"]) == (secure, [site.url()])
+    assert "robots.txt cannot be read" in error["error"]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -106,9 +119,10 @@ def test_a_workspace_of_an_earlier_version_goes_on(tmp_path):
     assert found["pages"][0]["title"] == "Start"
 
 
-def shown(url: str, encoding: str) -> str:
+def shown(url: str, encoding: str, columns: int = 200) -> str:
     """Return what a person sees on a terminal with this encoding."""
     master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (50, columns))
     process = subprocess.Popen(
         [*GOSSAMER, "site", url, "--audit", "--workers", "0"],
         stdin=slave,
@@ -138,3 +152,10 @@ def test_a_terminal_gets_only_what_it_can_show():
     assert "\\U000" not in plain  # no icons
     assert "Über ★" in drawn
     assert "└─" in drawn
+
+
+def test_a_terminal_that_is_narrow_gets_shorter_titles():
+    with Site({"/": page("/a"), "/a": page(title="many words " * 9)}) as site:
+        narrow, wide = shown(site.url(), "utf-8", 40), shown(site.url(), "utf-8")
+    assert "/a\x1b[0m  many words many words many wo…\r\n" in narrow
+    assert "/a\x1b[0m  " + " ".join(["many words"] * 9) + "\r\n" in wide

@@ -52,6 +52,24 @@ def test_pages_that_are_no_pages_are_listed_and_do_no_harm():
     assert (big["error"], big["checksum"]) == (None, "")
 
 
+@pytest.mark.parametrize("headers", [{}, {"Location": ""}, {"Location": "  "}])
+def test_a_redirect_that_leads_nowhere_is_an_error_and_no_page(headers):
+    """Whoever follows the link to it gets nothing; pictures are no exception."""
+    nowhere = Reply(b"<title>Moved</title>", 302, headers)
+    answers = {"/": page("/nowhere") + "<img src=/picture>", "/nowhere": nowhere}
+    with Site(answers | {"/picture": nowhere}) as site:
+        found = site_map(site.url(), "--audit", "--check-assets")
+        started = run_site(site.url("/nowhere"))
+    error = "redir.none: 302 without Location"
+    assert found["by_url"][site.url("/nowhere")]["error"] == error
+    assert [each["url"] for each in found["errors"]] == [site.url("/nowhere")]
+    assert (found["summary"]["pages"], found["summary"]["errors"]) == (1, 1)
+    told = {each["rule"]: each["urls"] for each in found["audit"]["findings"]}
+    assert told["broken-link"] == [site.url("/nowhere")]
+    assert told["broken-asset"] == [site.url("/picture")]
+    assert (started.returncode, error in started.stderr) == (5, True)
+
+
 def test_a_page_that_was_not_read_to_its_end_is_named():
     """What it links to beyond that is missing; a large file of another kind lacks nothing."""
     film = Reply(b"x" * 6_000, headers={"Content-Type": "video/mp4"})

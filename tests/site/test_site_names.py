@@ -54,6 +54,28 @@ def test_subdomains_belong_to_the_site_when_asked_for():
     assert [each["url"] for each in wide["pages"]] == [site.url("/", host) for host in hosts[:2]]
 
 
+@pytest.mark.parametrize(("flags", "is_open"), [((), False), (("--ignore-robots",), True)])
+def test_robots_txt_of_subdomains_is_set_aside_with_that_of_the_site(flags, is_open):
+    """Whoever owns a site owns what is below it."""
+    rules = Reply(b"User-agent: *\nDisallow: /closed", headers={"Content-Type": "text/plain"})
+
+    def start(asked: Asked) -> str:
+        port = asked.headers["host"].partition(":")[2]
+        return page(f"http://b.a.site.test:{port}/closed")
+
+    def found_at(question):
+        reply = [address(question.name, "127.0.0.1")] if question.kind == 1 else []
+        return question.reply(reply)
+
+    answers = {"/": start, "/robots.txt": rules, "/closed": page(title="Closed")}
+    script = dict.fromkeys(("site.test", "b.a.site.test"), found_at)
+    with DnsServer(script) as names, Site(answers) as site:
+        own = ["--set", f'urlserver.dns_servers=["127.0.0.1:{names.port}"]', "--subdomains"]
+        own += ["--set", "url.allow_private=true", *flags]
+        found = site_map(site.url("/", "site.test"), *own)
+    assert ("Closed" in {each["title"] for each in found["pages"]}) is is_open
+
+
 @pytest.mark.req("S2.33")
 def test_a_site_that_moves_to_another_address_is_found_there():
     """When no known address takes connections any more, the name is resolved again, once (B10)."""

@@ -350,6 +350,7 @@ def test_a_sitemap_that_lists_nothing_says_why(tmp_path):
             done = run_site(site.url(), "--format", "xml", "-o", str(tmp_path / "sitemap.xml"))
         assert done.returncode == 0
         assert ("lists no page" in done.stderr) == complains
+        assert (f"such as https://real.example/ for {site.url()}" in done.stderr) == complains
 
 
 def test_formats_go_to_files_and_folders(tmp_path):

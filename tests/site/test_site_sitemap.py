@@ -122,6 +122,19 @@ def test_a_site_that_answers_everything_with_a_page_has_no_sitemap():
     assert paths(found) == ["/", "/a", "/b"]
 
 
+def test_links_of_a_page_in_the_place_of_a_sitemap_make_no_orphans():
+    """As where an application answers every path with the same frame."""
+
+    def anything(path: str):
+        return None if path == "/robots.txt" else PAGES.get(path, page("/help", "/a"))
+
+    with Site(anything) as site:
+        found = site_map(site.url(), "--audit")
+    assert paths(found) == ["/", "/a", "/b"]
+    told = {each["rule"] for each in found["audit"]["findings"]}
+    assert told.isdisjoint({"orphan", "not-in-sitemap", "sitemap-unsuitable"})
+
+
 def test_the_sitemap_of_a_site_that_has_moved_is_that_of_its_new_host():
     def answer(asked: Asked):
         if asked.address == "127.0.0.1":
@@ -147,3 +160,16 @@ def test_a_page_is_no_orphan_because_the_page_that_links_to_it_was_kept_out(patt
         found = site_map(site.url(), "--audit", *pattern)
     assert paths(found) == ["/", "/article"]
     assert "orphan" not in {each["rule"] for each in found["audit"]["findings"]}
+
+
+@pytest.mark.parametrize("name", ["/sitemap.xml", "/maps/1.xml"])
+def test_a_sitemap_that_robots_txt_names_and_that_is_gone_is_told(name):
+    """Without it nobody knows of orphans."""
+    with Site(PAGES | {"/robots.txt": robots_with(name)}) as site:
+        named = site_map(site.url())
+    with Site(PAGES) as site_without:
+        without = site_map(site_without.url())
+    (note,) = named["summary"]["notes"]
+    assert f"such as {site.url(name)} (HTTP 404 Not Found)" in note
+    assert named["errors"] == []
+    assert without["summary"]["notes"] == []

@@ -244,12 +244,23 @@ def test_a_hop_to_a_host_that_cannot_be_asked_is_unreachable(outcome):
     assert [each.outcome for each in ended] == [Outcome.POLICY_ROBOTS_UNREACHABLE] * 2
 
 
-def test_robots_txt_of_a_named_host_can_be_set_aside():
-    server = make(robots_ignore={"a.test": "our own site"})
-    server.offer(dues("a.test", 1), 0.0)
+@pytest.mark.parametrize(
+    ("named", "host", "is_asked"),
+    [
+        ("a.test", "a.test", False),
+        ("a.test", "b.a.test", True),
+        ("*.a.test", "b.a.test", False),
+        ("*.a.test", "c.b.a.test", False),
+        ("*.a.test", "a.test", True),
+        ("*.a.test", "ba.test", True),
+    ],
+)
+def test_robots_txt_of_named_hosts_can_be_set_aside(named, host, is_asked):
+    server = make(robots_ignore={named: "our own site"})
+    server.offer(dues(host, 1), 0.0)
     prepare(server, 0.0)
-    assert len(server.orders(0.0, 10)) == 1
-    assert server.needs(0.0) == []
+    assert len(server.orders(0.0, 10)) == (0 if is_asked else 1)
+    assert len(server.needs(0.0)) == is_asked
 
 
 def test_a_stored_robots_txt_is_used_after_a_restart_as_old_as_it_is():

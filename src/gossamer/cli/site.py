@@ -276,12 +276,13 @@ def _overrides(arguments: Namespace) -> dict[str, dict[str, object]]:
 
 
 def _set_aside(arguments: Namespace) -> dict[str, str]:
-    """Return whose robots.txt is set aside: the host of URL, with and without www."""
+    """Return whose robots.txt is set aside: of the host of URL, with and without www., or below."""
     from gossamer.url.parts import host_of
 
     host = host_of(_start_url(arguments, "--ignore-robots is"))
     bare = host.removeprefix("www.")
-    return dict.fromkeys((host, bare, f"www.{bare}"), "--ignore-robots")
+    below = (f"*.{bare}",) if arguments.subdomains else ()
+    return dict.fromkeys((host, bare, f"www.{bare}", *below), "--ignore-robots")
 
 
 def _headers(arguments: Namespace) -> dict[str, str]:

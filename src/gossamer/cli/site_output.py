@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from gossamer.cli.terminal import can_draw, is_terminal
+from gossamer.cli.terminal import can_draw, complain, is_terminal
 from gossamer.errors import InputError
 from gossamer.wording import visible
 
@@ -223,15 +223,18 @@ class Show(NamedTuple):
 
 
 def _explain_empty_sitemap(site_map: "SiteMap") -> None:
+    from gossamer.site.audit.standing import names_another
     from gossamer.site.formats.xml import is_listed
 
-    if not any(map(is_listed, site_map.pages)):
-        # As a preview whose pages all have the URLs of the real site for canonical ones.
-        print(
-            "gossamer: the sitemap lists no page: each has failed, asks not to be indexed, or "
-            "names another URL as the canonical one",
-            file=sys.stderr,
-        )
+    if any(map(is_listed, site_map.pages)):
+        return
+    # As a preview whose pages all have the URLs of the real site for canonical ones.
+    named = next(filter(names_another, site_map.pages), None)
+    example = "" if named is None else f", such as {named.facts.canonical} for {named.url}"
+    complain(
+        "the sitemap lists no page: each has failed, asks not to be indexed, or names another URL "
+        f"as the canonical one{example}"
+    )
 
 
 def _of_assets(findings: "list[Finding]") -> "list[Finding]":
@@ -264,11 +267,16 @@ def _print_summary(site_map: "SiteMap", goals: Sequence[Goal], file: TextIO) -> 
 
 
 def _look(file: TextIO) -> "Look":
+    from dataclasses import replace
+
     from gossamer.site.formats.paint import COLOURED, DRAWN, PLAIN
 
-    if not can_draw(file):
-        return PLAIN
-    return DRAWN if os.environ.get("NO_COLOR") else COLOURED
+    drawn = DRAWN if os.environ.get("NO_COLOR") else COLOURED
+    look = drawn if can_draw(file) else PLAIN
+    try:
+        return replace(look, width=os.get_terminal_size(file.fileno()).columns)
+    except OSError:
+        return look
 
 
 def _read(path: Path) -> bytes:

@@ -191,7 +191,7 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         dict[str, str],
         Meta(
             description="Hosts whose robots.txt is set aside, each with the reason, which is "
-            'logged: {"intranet.example" = "our own site"}.'
+            'logged: {"intranet.example" = "our own site"}; "*.intranet.example": all below it.'
         ),
     ] = {}
     robots_retry_seconds: Annotated[

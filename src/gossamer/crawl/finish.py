@@ -97,6 +97,8 @@ class Finish:
         def then(answer: tuple[int, Counts]) -> None:
             more, self._keeper.counts = answer
             self._before_end = ask if more else None
+            # What is to be tried again is to be asked for, not to end like the first time.
+            self._urlserver.forgive()
             self._supply.more_now()
 
         # Asked once; the keeper is not idle until there is an answer.

@@ -18,7 +18,14 @@ from gossamer.crawl.robots import answer_of
 from gossamer.messages import Fetch
 from gossamer.outcomes import Outcome
 from gossamer.url.parts import authority_of, host_of
-from gossamer.urlserver.robots import RobotsAnswer, RobotsRules, RobotsState, decide, ignored
+from gossamer.urlserver.robots import (
+    RobotsAnswer,
+    RobotsRules,
+    RobotsState,
+    decide,
+    ignored,
+    reason_to_ignore,
+)
 
 _MOST_AUTHORITIES: Final = 10_000
 _MOST_CHARACTERS: Final = 64 << 20
@@ -43,7 +50,7 @@ class HopRobots:
 
     def known(self, url: str, now: float) -> RobotsRules | None:
         """Return the rules that count for a URL; None if they have to be asked for."""
-        reason = self._settings.robots_ignore.get(host_of(url))
+        reason = reason_to_ignore(self._settings.robots_ignore, host_of(url))
         if reason is not None:
             return ignored(reason)
         authority = authority_of(url)

@@ -16,7 +16,7 @@ from gossamer.spider.redirect import end_of_loop
 
 _MAX_LINKED_FROM: Final = 100
 # A document that is too long is there all the same, and a redirect that leaves the site works.
-FINE: Final = PAGE_OUTCOMES | {Outcome.REDIR_NONE, Outcome.REDIR_SCOPE, Outcome.BODY_TOO_LARGE}
+FINE: Final = PAGE_OUTCOMES | {Outcome.REDIR_SCOPE, Outcome.BODY_TOO_LARGE}
 _FROM_SERVER: Final = frozenset({Outcome.HTTP_4XX, Outcome.HTTP_429, Outcome.HTTP_5XX})
 _MAX_KEPT: Final = 10_000
 """So many different lists of assets are known again, when pages share them."""

@@ -25,6 +25,7 @@ from gossamer.catalog.commit import OF_A_COPY
 from gossamer.catalog.survey import Surveyed
 from gossamer.messages import Kind
 from gossamer.outcomes import RULES, Outcome, State
+from gossamer.parse.sniff import HTML, XHTML
 from gossamer.url.parts import md5_of
 from gossamer.url.plain import KEY_BYTES
 
@@ -33,6 +34,7 @@ _STEP: Final = 500
 _FAILURES: Final = frozenset(
     outcome for outcome, rule in RULES.items() if rule.final is State.FAILED
 )
+_WAITING: Final = _FAILURES | {Outcome.POLICY_ROBOTS_UNREACHABLE}
 _NEVER_TRIED: Final = frozenset({Outcome.POLICY_PORT, Outcome.POLICY_SCOPE})
 
 
@@ -153,14 +155,19 @@ def closure(
 
 
 def _sitemaps(catalog: Surveyable, names: Names, customary: str) -> Iterator[str]:
-    """Yield the sitemaps that were read."""
+    """Yield the sitemaps that were read.
+
+    Where a site answers everything with a page, that is no sitemap, and its links are nobody's.
+    """
     for sitemap in names.sitemaps:
-        if catalog.surveyed(names.numbers[sitemap]).state == State.DONE:
+        row = catalog.surveyed(names.numbers[sitemap])
+        if row.state == State.DONE and row.content_type not in (HTML, XHTML):
             yield sitemap
     linked = names.target(customary) if customary else None
     if linked is not None and linked not in names.sitemaps:
         row = catalog.surveyed(names.numbers[linked])
-        if row.state == State.DONE and row.content_type.endswith("xml"):
+        is_xml = row.content_type.endswith("xml") and row.content_type != XHTML
+        if row.state == State.DONE and is_xml:
             yield linked
 
 
@@ -239,7 +246,7 @@ class _Walk:
         if row.state in (State.PENDING, State.LEASED):
             found.unfetched += 1
             # It failed, and waits to be tried again: what is known of it by now is that.
-            return row.outcome in _FAILURES
+            return row.outcome in _WAITING
         if row.state != State.EXCLUDED:
             return True
         if row.outcome == Outcome.POLICY_ROBOTS:

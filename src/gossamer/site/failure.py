@@ -5,7 +5,7 @@ from typing import Final
 from gossamer.catalog.catalog import RobotsRecord
 from gossamer.crawl.pipeline import Summary
 from gossamer.errors import StoppedError
-from gossamer.outcomes import name_of
+from gossamer.outcomes import Outcome, name_of
 from gossamer.site.build import error_of
 from gossamer.site.model import Page, SiteMap, leads_away
 
@@ -22,6 +22,7 @@ _ADVICE: Final = (
     ("policy.", "start from another page of the site"),
 )
 
+_UNREAD: Final = name_of(Outcome.POLICY_ROBOTS_UNREACHABLE)
 _BROKEN_OFF: Final = frozenset({"interrupted", "terminated", "disk_full"})
 """Ends of a crawl that say more than whatever had failed by then."""
 
@@ -39,11 +40,10 @@ def require_pages(site_map: SiteMap, summary: Summary, robots: RobotsRecord | No
         )
     if site_map.robots_blocked:
         raise StoppedError(f"cannot map {start}: {_forbidden(site_map.robots_blocked[0])}")
-    if not pages and robots is not None and robots.failures:
+    if robots is not None and robots.failures and all(map(_waits_for_robots, pages)):
         trouble = error_of(robots.outcome, robots.status, robots.detail)
         raise StoppedError(
-            f"cannot map {start}: its robots.txt cannot be read: {trouble}; "
-            f"{_advice(name_of(robots.outcome), robots.detail)}"
+            f"cannot map {start}: {trouble}; {_advice(name_of(robots.outcome), robots.detail)}"
         )
     if not pages:
         raise StoppedError(f"cannot map {start}: {summary.message.partition(';')[0]}")
@@ -67,6 +67,10 @@ def start_trouble(site_map: SiteMap) -> str:
     if page is not None and page.error is not None:
         return f"{url} failed: {page.error}; {_advice(page.facts.outcome, page.facts.detail)}"
     return _forbidden(url) if url in site_map.robots_blocked else ""
+
+
+def _waits_for_robots(page: Page) -> bool:
+    return page.facts.outcome == _UNREAD
 
 
 def _end_of_redirects(url: str, by_url: dict[str, Page]) -> str:

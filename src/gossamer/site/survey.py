@@ -23,9 +23,9 @@ from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.seeds import seeds_of
 from gossamer.errors import InputError
 from gossamer.messages import Found, Kind
-from gossamer.outcomes import PAGE_OUTCOMES, RULES, Outcome, State, name_of
+from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, State, name_of
 from gossamer.site.audit.standing import is_html
-from gossamer.site.build import FINE, Builder, Look
+from gossamer.site.build import FINE, Builder, Look, error_of
 from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
 from gossamer.site.model import Page, SiteMap
 from gossamer.site.settings import TRIES
@@ -40,6 +40,8 @@ _PASSING: Final = frozenset(
     outcome for outcome, rule in RULES.items() if rule.final is State.FAILED and rule.tries > 1
 )
 """Failures that may be over by now: time-outs, resets, 429, 5xx (B13)."""
+_AWAY: Final = frozenset(outcome for outcome in _PASSING if RULES[outcome].parks_host)
+"""Those that say nothing of a page: its server could not be reached."""
 
 
 class Survey:
@@ -55,10 +57,9 @@ class Survey:
         """Let in what failed or was kept out and belongs to the map; return how many URLs."""
         assert isinstance(catalog, SqliteCatalog)
         self._settle(catalog)
-        if not _PASSING.isdisjoint(catalog.outcome_counts()):
-            again = catalog.try_again(_PASSING, TRIES, time.time())
-            if again:
-                return again
+        again = self._try_again(catalog)
+        if again:
+            return again
         if self._may_miss(catalog):
             missing, room = self._missing(catalog)
             if missing:
@@ -107,12 +108,25 @@ class Survey:
                 *_trap_notes(catalog, found),
                 *_cut_notes(pages, limit),
                 *_unseen_notes(builder.unseen),
+                *self._sitemap_notes(catalog, names),
             ],
         )
 
     def _settle(self, catalog: SqliteCatalog) -> None:
         """Take the first start URL of a workspace unless one was given."""
         self._start = self._start or next(iter(seeds_of(catalog)), "")
+
+    def _try_again(self, catalog: SqliteCatalog) -> int:
+        """Put back what failed for a passing reason; return how many URLs."""
+        ended = catalog.outcome_counts()
+        if _PASSING.isdisjoint(ended):
+            return 0
+        again = catalog.try_again(_PASSING, TRIES, time.time())
+        if _PAGES.isdisjoint(ended) or _AWAY.isdisjoint(ended):
+            return again
+        # A server that was there and went away fails all its pages, whether they were asked for or
+        # not: it is waited for until that would take too long, and what is left is said to be so.
+        return again + catalog.try_again(_AWAY, FOREVER, time.time())
 
     def _may_miss(self, catalog: SqliteCatalog) -> bool:
         """Whether anything was kept out that the map might need: a look that costs little."""
@@ -141,12 +155,28 @@ class Survey:
         url = self._sitemap(catalog)
         if not (url and self._settings.crawl.sitemaps) or catalog.find(url) is not None:
             return 0
-        robots = catalog.robots(authority_of(url))
-        agent = self._settings.spider.robots_agent
-        if robots is not None and RuleSet(robots.body, agent).sitemaps:
+        if self._names_sitemaps(catalog, url):
             return 0
         found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
         return len(catalog.discover([found], time.time()))
+
+    def _names_sitemaps(self, catalog: SqliteCatalog, url: str) -> bool:
+        """Whether the robots.txt that counts for a URL says where sitemaps are."""
+        robots = catalog.robots(authority_of(url))
+        agent = self._settings.spider.robots_agent
+        return robots is not None and bool(RuleSet(robots.body, agent).sitemaps)
+
+    def _sitemap_notes(self, catalog: SqliteCatalog, names: Names) -> Iterator[str]:
+        """Say which sitemaps failed; where sites have theirs there need not be one."""
+        home = self._sitemap(catalog)
+        optional = home if home and not self._names_sitemaps(catalog, home) else ""
+        wanted = [url for url in names.sitemaps if url != optional]
+        rows = [(url, catalog.surveyed(names.numbers[url])) for url in wanted]
+        failed = [(url, row) for url, row in rows if row.state == State.FAILED]
+        if failed:
+            url, row = failed[0]
+            trouble = error_of(row.outcome, row.status, row.detail)
+            yield f"{len(failed):,} sitemaps could not be read, such as {url} ({trouble})"
 
     def _sitemap(self, catalog: SqliteCatalog) -> str:
         """Return where the site would have its sitemap; empty if its start page is not there."""

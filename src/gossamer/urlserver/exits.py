@@ -1,11 +1,21 @@
 """How URLs leave without a fetch: they end here, or go back to the catalog untried."""
 
+from typing import Final
+
 from gossamer.messages import Due
 from gossamer.outcomes import Outcome
 from gossamer.urlserver.host import Host
 from gossamer.urlserver.requests import Ended, Returned
 from gossamer.urlserver.robots import RobotsRules, RobotsState
 from gossamer.urlserver.slots import SlotTable
+
+NOT_TRIED: Final = "not tried: "
+"""So begins what is said of a URL that ended because others of its authority had failed."""
+
+
+def untried(authority: str) -> str:
+    """Say why a URL of this authority was not asked for."""
+    return f"{NOT_TRIED}{authority} failed before"
 
 
 class Exits:
@@ -47,7 +57,7 @@ class Exits:
         if now >= until:
             del host.dead[authority]
             return False
-        self.ended.append(Ended(due, outcome, f"not tried: {authority} failed before"))
+        self.ended.append(Ended(due, outcome, untried(authority)))
         return True
 
     def end_queued(

@@ -5,7 +5,7 @@ The states are those of RFC 9309, 2.3.1: a file that was read gives rules, a fil
 everything until it can be, unless an earlier copy is at hand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -92,6 +92,15 @@ def decide(
             detail=f"status {status}: no robots.txt, everything is allowed",
         )
     return _unreachable(answer, settings, earlier, now)
+
+
+def reason_to_ignore(named: Mapping[str, str], host: str) -> str | None:
+    """Return why a host's robots.txt is set aside: for its name, or for all below another."""
+    reason = named.get(host)
+    while named and reason is None and host:
+        host = host.partition(".")[2]
+        reason = named.get(f"*.{host}")
+    return reason
 
 
 def ignored(reason: str) -> RobotsRules:

@@ -6,7 +6,14 @@ from gossamer.urlserver.authority import Authority
 from gossamer.urlserver.host import Host
 from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.pace import Pace
-from gossamer.urlserver.robots import RobotsAnswer, RobotsRules, RobotsState, decide, ignored
+from gossamer.urlserver.robots import (
+    RobotsAnswer,
+    RobotsRules,
+    RobotsState,
+    decide,
+    ignored,
+    reason_to_ignore,
+)
 
 
 class Rulebook:
@@ -34,7 +41,7 @@ class Rulebook:
 
     def set_aside(self, authority: Authority) -> bool:
         """Let everything pass if the operator has set this host's robots.txt aside."""
-        reason = self._settings.robots_ignore.get(authority.host.name)
+        reason = reason_to_ignore(self._settings.robots_ignore, authority.host.name)
         if reason is None:
             return False
         authority.rules = ignored(reason)

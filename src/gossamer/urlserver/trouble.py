@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from gossamer.outcomes import RULES, Outcome, State
-from gossamer.urlserver.exits import Exits
+from gossamer.urlserver.exits import Exits, untried
 from gossamer.urlserver.host import Address, Host, Slot
 from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.pace import Pace
@@ -72,8 +72,7 @@ class Troubles:
         """Let what is queued for the same authority end the same way without being tried."""
         host, authority, outcome = ending.host, ending.authority, ending.outcome
         host.dead[authority] = (outcome, now + self._pace.max_back_off)
-        detail = f"not tried: {authority} failed before"
-        self._exits.end_queued(host, outcome, detail, authority=authority)
+        self._exits.end_queued(host, outcome, untried(authority), authority=authority)
         self._shrunk(host.slot, now)
 
     def _turn_to_next_address(self, host: Host) -> None:

@@ -396,6 +396,14 @@ class UrlServer:
         del now
         return self._exits.take_returned()
 
+    def forgive(self) -> None:
+        """Forget which authorities are taken for dead: their URLs are to be tried after all.
+
+        What their hosts have to wait stays as it is, and the next failure buries them again.
+        """
+        for host in self._hosts.all():
+            host.dead.clear()
+
     def drain(self) -> list[Due]:
         """Give back every URL that is not out; call `verdicts` for those that ended."""
         given = [due for due, _ in self._exits.take_returned()]

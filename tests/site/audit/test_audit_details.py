@@ -3,9 +3,10 @@
 import pytest
 from audit_maps import at, copies, finding, found, gone, numbered, page, redirect, site
 
-from gossamer.site.audit.audit import MAX_DETAIL
+from gossamer.site.audit.audit import MAX_DETAIL, audit
 from gossamer.site.audit.case import MAX_WHERE
 from gossamer.site.model import AssetCheck
+from gossamer.urlserver.exits import untried
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,7 @@ from gossamer.site.model import AssetCheck
         (0, "dns.nxdomain"),
         (0, "tls.expired"),
         (301, "redir.bad"),
+        (302, "redir.none"),
         (200, "body.decode"),
     ],
 )
@@ -32,6 +34,15 @@ def test_whatever_a_visitor_cannot_see_is_a_broken_link(status, outcome):
 )
 def test_what_we_did_ourselves_is_no_broken_link(outcome):
     assert found("broken-link", site(page("/x", 0, "not fetched", outcome=outcome))) == {}
+
+
+def test_what_nobody_asked_for_because_its_server_went_away_is_no_broken_link():
+    """Where a server can never be spoken to it is one."""
+    words = untried("https://a.test")
+    left = page("/x", 0, "not tried", outcome="net.refused", detail=words)
+    assert found("broken-link", site(left, complete=False)) == {}
+    dead = page("/x", 0, "not tried", outcome="tls.expired", detail=words)
+    assert found("broken-link", site(dead)) == {"/x": ["/"]}
 
 
 def test_a_broken_link_says_what_is_wrong_and_how_many_pages_link_to_it():
@@ -49,6 +60,31 @@ def test_a_picture_that_is_missing_everywhere_lists_the_first_hundred_pages():
     result = finding("broken-asset", site(*pages, checked=broken))
     assert result.where[picture] == [each.url for each in pages[:MAX_WHERE]]
     assert result.details[picture] == "404 Not Found, used by 150 URLs in all"
+
+
+@pytest.mark.parametrize("linked_from", [[], ["/x"]])
+def test_a_frame_whose_page_fails_is_told_once(linked_from):
+    """A frame counts as a link of its page; a link elsewhere is one more thing to repair."""
+    places = [at(path) for path in linked_from]
+    framed = gone("/frame", linked_from=places, linked_count=len(places))
+    framing = page("/x", assets={"iframe": [framed.url]}, links=[framed.url] if places else [])
+    findings = audit(site(framing, framed))
+    told = [each.rule for each in findings if framed.url in each.urls]
+    assert told == ["broken-asset"]
+    framed.facts.linked_from.append(at("/"))
+    framed.facts.linked_count += 1
+    assert found("broken-link", site(framing, framed)) == {"/frame": ["/"]}
+
+
+@pytest.mark.parametrize(
+    ("is_checked", "rule"), [(True, "refused-asset"), (False, "forbidden-link")]
+)
+def test_a_frame_that_is_not_open_is_told_once(is_checked, rule):
+    closed = page("/frame", 403, "403 Forbidden", outcome="http.4xx", linked_from=[at("/x")])
+    check = AssetCheck(closed.url, 403, closed.error, outcome="http.4xx")
+    framing = page("/x", assets={"iframe": [closed.url]}, links=[closed.url])
+    findings = audit(site(framing, closed, checked={closed.url: check} if is_checked else {}))
+    assert [each.rule for each in findings if closed.url in each.urls] == [rule]
 
 
 def test_a_frame_whose_page_fails_is_a_broken_asset():
@@ -168,6 +204,11 @@ def test_a_title_of_a_million_characters_does_not_fill_the_report():
 
 def test_a_page_that_could_not_be_understood_is_not_blamed_for_its_title():
     assert found("title-missing", site(page("/x", title="", outcome="parse.failed"))) == {}
+
+
+@pytest.mark.parametrize("status", [204, 205])
+def test_an_answer_without_content_is_not_blamed_for_its_title(status):
+    assert audit(site(page("/x", status, title="", description=None, bytes=0, checksum=""))) == []
 
 
 def test_an_alias_is_not_blamed_for_what_its_page_has():

@@ -29,6 +29,7 @@ HOSTILE_TITLES = [
     "",
     "]]>",
     "${7*7} {{7*7}}",
+    "\U000e0041tag",
 ]
 HOSTILE_PATHS = [
     "/?q=%22%3E%3Cscript%3E",

@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from map_samples import (
@@ -14,8 +15,10 @@ from map_samples import (
     site_map_of,
     small,
 )
+from rich.cells import cell_len
 
-from gossamer.site.formats import tree
+from gossamer.site.formats import csv, markdown, tree
+from gossamer.site.formats.paint import DRAWN
 
 ANSI = re.compile(r"\x1b\[\d+m")
 
@@ -51,6 +54,36 @@ def test_plain_text_is_indented_with_the_assets_of_each_page():
         "  Size     62 kB\n"
         "  Time     4.2 s, 1.2 pages/s\n"
     )
+
+
+WIDE = "\u65e5\u672c\u8a9e" * 40
+TITLES = [WIDE, "plain words " * 20, "e\u0301" * 200, "\U0001f469\u200d\U0001f467 " * 30, "short"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_titles_are_cut_to_the_width_of_the_terminal(width):
+    """Wide characters count twice; a URL is whole, and its title has 20 columns at least."""
+    pages = [page("/", parent=None, depth=0, title=WIDE)]
+    pages += [page(f"/{number}", title=title) for number, title in enumerate(TITLES)]
+    pages += [page("/" + "long/" * 60, title="After a long URL, and " * 2)]
+    shown = list(tree.lines(site_map_of(pages), replace(DRAWN, width=width)))[: len(pages)]
+    assert max(map(cell_len, shown[1:-1])) <= width
+    assert shown[1].endswith("…")
+    assert cell_len(shown[1]) >= min(width - 3, 150)
+    assert shown[len(TITLES)].endswith("/4  short")
+    assert "long/" * 60 in shown[-1]
+    assert shown[-1].endswith("  After a long URL, a…")
+
+
+def test_a_title_keeps_what_joins_its_letters():
+    """Without them an emoji falls into its parts, and Persian into other words."""
+    title = "\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e"
+    pages = site_map_of([page("/", parent=None, depth=0, title=title)])
+    assert title in written(pages)
+    for other in (csv, markdown):
+        file = io.BytesIO()
+        other.write(pages, file)
+        assert title in file.getvalue().decode()
 
 
 def test_a_terminal_gets_lines_icons_and_colours():

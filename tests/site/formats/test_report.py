@@ -57,7 +57,9 @@ def test_the_policy_allows_the_style_and_the_script_by_their_hashes_and_no_addre
         assert len(text) == 1
         digest = base64.b64encode(hashlib.sha256(text[0].encode()).digest()).decode()
         assert rules[name] == f"'sha256-{digest}'"
-    assert not re.search(r"https?:|//", policy[1])
+    # The hashes, looked at above, may have any letters.
+    others = re.sub(r"'sha256-[^']*'", "", policy[1])
+    assert not re.search(r"https?:|//", others)
 
 
 def test_crawled_text_cannot_end_the_element_of_the_data():

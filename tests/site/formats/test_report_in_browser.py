@@ -12,12 +12,13 @@ from map_samples import (
     hostile,
     hostile_findings,
     large,
+    page,
     realistic,
     site_map_of,
 )
 
 from gossamer.site.formats import html
-from gossamer.site.model import is_error
+from gossamer.site.model import AssetCheck, is_error, no_assets
 
 VIEWS = ["overview", "findings", "tree", "pages", "assets", "broken", "redirects", "duplicates"]
 VIEWS += ["weight"]
@@ -84,6 +85,11 @@ def click(tab, selector, text=None):
     query = f"[...document.querySelectorAll({json.dumps(selector)})]"
     chosen = f".find((one) => one.textContent.startsWith({json.dumps(text)}))" if text else "[0]"
     tab.run(f"{query}{chosen}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+
+
+def press(tab, key):
+    for kind in ("keyDown", "keyUp"):
+        tab.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
 
 
 def search(tab, text):
@@ -194,6 +200,50 @@ def test_the_tree_shows_the_assets_of_a_page(shown):
     )
 
 
+def test_the_tree_is_walked_by_keys(shown):
+    """As trees are everywhere: up, down, right to open, left to close and to go up a level."""
+    tab = shown(realistic(), view="tree")
+
+    def here() -> str:
+        return tab.run("document.activeElement.closest('.row').querySelector('.link').textContent")
+
+    tab.run("document.querySelector('.row .toggle').focus()")
+    start = here()
+    press(tab, "ArrowDown")
+    press(tab, "ArrowDown")
+    below = here()
+    assert below != start
+    for key, is_open in (("ArrowRight", "true"), ("ArrowLeft", "false")):
+        press(tab, key)
+        assert here() == below
+        assert tab.run("document.activeElement.closest('.row').ariaExpanded") == is_open
+    press(tab, "ArrowLeft")
+    assert here() == start
+
+
+def test_keys_go_on_where_more_of_the_tree_is_shown(shown):
+    tab = shown(large(1_000), view="tree")
+    click(tab, ".facet", "Open all")
+    tab.run("document.querySelector('.tree > .more').click()")
+    rows = "[...document.querySelectorAll('.row')]"
+    assert tab.run(f"{rows}.indexOf(document.activeElement.closest('.row'))") == 400
+
+
+def test_keys_go_on_where_more_places_are_shown(shown):
+    tab = shown(realistic(), view="broken")
+    tab.run("document.querySelector('.places .more').click()")
+    item = "document.activeElement.closest('li')"
+    assert tab.run(f"[...{item}.parentElement.children].indexOf({item})") == 3
+
+
+def test_the_menu_is_skipped_without_leaving_the_view(shown):
+    tab = shown(realistic(), view="pages")
+    tab.run("document.querySelector('.skip').click()")
+    assert tab.run("document.activeElement.id") == "main"
+    assert tab.run("location.hash") == "#pages"
+    assert tab.run("document.querySelector('.view').id") == "view-pages"
+
+
 def test_broken_links_name_the_pages_that_link_to_them(shown):
     site_map = realistic()
     tab = shown(site_map, view="broken")
@@ -209,6 +259,16 @@ def test_broken_links_name_the_pages_that_link_to_them(shown):
     click(tab, "tbody .more")
     row = texts(tab, "tbody tr")[0]
     assert all(url.removeprefix(SITE) in row for url in hidden.facts.linked_from)
+
+
+def test_a_frame_that_fails_is_one_broken_link(shown):
+    gone = page("/frame", status=404, error="HTTP 404 Not Found")
+    gone.facts.linked_from.append(SITE + "/")
+    start = page("/", parent=None, depth=0, assets=no_assets() | {"iframe": [gone.url]})
+    checks = {gone.url: AssetCheck(gone.url, 404, gone.error)}
+    tab = shown(site_map_of([start, gone], checked=checks), view="broken")
+    assert len(texts(tab, "tbody tr")) == 1
+    assert texts(tab, "#side a[data-view=broken] b") == ["1"]
 
 
 def test_redirect_chains_and_loops_are_followed(shown):
@@ -257,6 +317,24 @@ def test_findings_are_explained_with_their_urls(shown):
     assert len(texts(tab, ".finding.notice tbody tr")) == 2
 
 
+def test_a_finding_is_opened_from_the_overview(shown):
+    site_map = realistic()
+    tab = shown(site_map, findings(site_map))
+    name = texts(tab, ".ranking span:not(.pill)")[1]
+    tab.run("document.querySelectorAll('.ranking button')[1].click()")
+    tab.wait_for("document.querySelector('.finding[open] tbody tr')")
+    assert texts(tab, ".finding[open] h2") == [name]
+
+
+def test_the_details_of_a_page_do_not_stay_over_another_view(shown):
+    """As after a step back in the browser."""
+    tab = shown(realistic(), view="pages")
+    click(tab, "tbody .link")
+    assert tab.run("document.querySelector('dialog').open")
+    go(tab, "tree")
+    assert not tab.run("document.querySelector('dialog').open")
+
+
 def test_a_page_tells_all_that_is_known_of_it(shown):
     site_map = realistic()
     tab = shown(site_map, view="pages")
@@ -294,6 +372,15 @@ def test_crawled_text_is_shown_as_text(shown, view):
         told = " ".join(texts(tab, "tbody tr"))
         assert all(title in told for title in HOSTILE_TITLES[:3])
         assert "\\u202egnp.exe" in told
+        assert "\\ue0041tag" in told
+
+
+def test_a_title_keeps_what_joins_its_letters(shown):
+    """Beside ASCII a joiner only hides, and is shown as what it is."""
+    title = "\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e pay\u200dpal"
+    tab = shown(site_map_of([page("/", parent=None, depth=0, title=title)]), view="pages")
+    told = texts(tab, "tbody .title")
+    assert told == ["\U0001f469\u200d\U0001f467 \u0645\u06cc\u200c\u062e pay\\u200dpal"]
 
 
 @pytest.mark.parametrize("scheme", ["dark", "light"])
@@ -322,6 +409,32 @@ def test_a_narrow_screen_is_enough(shown, tab):
     for view in VIEWS:
         go(tab, view)
         assert tab.run("document.documentElement.scrollWidth") <= 390, view
+        left, right = tab.run(
+            "(({ left, right }) => [left, right])"
+            "(document.querySelector('#side [aria-current]').getBoundingClientRect())"
+        )
+        assert 0 <= left < right <= 390, view
+
+
+def test_long_urls_leave_room_for_the_rest_of_a_table(shown):
+    """They go on in the next line: nothing is out of sight on a usual screen."""
+    slug = "a-rather-long-slug-" * 8
+    start, gone = page("/", parent=None, depth=0), page(f"/{slug}gone", status=404, error="gone")
+    pages = [page(f"/{slug}{number}") for number in range(3)]
+    for number, one in enumerate(pages):
+        one.assets = no_assets() | {"img": [f"{SITE}/{slug}{number}.png"]}
+    gone.facts.linked_from.append(pages[0].url)
+    moved = page(f"/{slug}old", status=301, alias_of=pages[0].url)
+    moved.facts.redirect_to = pages[0].url
+    copy = page(f"/{slug}copy", alias_of=pages[1].url)
+    tab = shown(site_map_of([start, *pages, gone, moved, copy]))
+    for view in ("pages", "assets", "broken", "redirects", "duplicates"):
+        go(tab, view)
+        whole, seen = tab.run(
+            "(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])"
+            "(document.querySelector('.view .scroll'))"
+        )
+        assert whole <= seen, view
 
 
 @pytest.mark.parametrize("make", [lambda: site_map_of([]), lambda: chain(3000)])

@@ -1,6 +1,6 @@
 """Links and assets that lead nowhere, and what robots.txt keeps from us."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 
 from gossamer.site.audit.case import Case
@@ -18,19 +18,21 @@ from gossamer.site.model import AssetCheck, Page
 
 def broken_links(view: View) -> Iterator[Case]:
     """Pages that fail and that others link to."""
-    return _linked_pages(view, is_broken)
+    return _linked_pages(view, is_broken, lambda _: True)
 
 
 def broken_pages(view: View) -> Iterator[Case]:
     """Pages that fail and that no page links to: the start page, or what a sitemap names."""
-    for page in view.pages:
-        if is_broken(page) and not page.facts.linked_count:
+    found = [page for page in view.pages if is_broken(page) and not page.facts.linked_count]
+    used = _uses(view, [page.url for page in found])
+    for page in found:
+        if not used.has(page.url):
             yield Case(page.url, detail=trouble_of(page))
 
 
 def forbidden_links(view: View) -> Iterator[Case]:
     """Pages that others link to and that want a password, or do not want us."""
-    return _linked_pages(view, is_forbidden)
+    return _linked_pages(view, is_forbidden, view.map.checked.__contains__)
 
 
 def rate_limited(view: View) -> Iterator[Case]:
@@ -65,11 +67,32 @@ def robots_blocked(view: View) -> Iterator[Case]:
         yield places.case(url)
 
 
-def _linked_pages(view: View, applies: Callable[[Page], bool]) -> Iterator[Case]:
-    for page in view.pages:
-        facts = page.facts
-        if facts.linked_count and applies(page):
-            yield Case(page.url, facts.linked_from, trouble_of(page), facts.linked_count)
+def _linked_pages(
+    view: View, applies: Callable[[Page], bool], told_as_asset: Callable[[str], bool]
+) -> Iterator[Case]:
+    """Yield pages with where they are linked, without those places that load them as assets.
+
+    A frame is a link, too: what is wrong with it is told once, where assets are.
+    """
+    found = [page for page in view.pages if page.facts.linked_count and applies(page)]
+    loading = _loading(view, {page.url for page in found if told_as_asset(page.url)})
+    for page in found:
+        facts, told = page.facts, loading.get(page.url, ())
+        count = facts.linked_count - len(told)
+        if count:
+            where = [url for url in facts.linked_from if url not in told]
+            yield Case(page.url, where, trouble_of(page), count)
+
+
+def _loading(view: View, urls: set[str]) -> dict[str, set[str]]:
+    """Return which pages load these URLs as assets and link to them as well."""
+    loading: dict[str, set[str]] = {}
+    if urls:
+        for page in view.pages:
+            for url in urls.intersection(chain.from_iterable(page.assets.values())):
+                if url in page.links:
+                    loading.setdefault(url, set()).add(page.url)
+    return loading
 
 
 def _checked(view: View, applies: Callable[[AssetCheck], bool]) -> dict[str, str]:
@@ -78,11 +101,16 @@ def _checked(view: View, applies: Callable[[AssetCheck], bool]) -> dict[str, str
 
 def _used_assets(view: View, trouble: dict[str, str]) -> Iterator[Case]:
     """Yield those of the URLs that a page uses as an asset."""
-    if not trouble:
-        return
-    places = Places(trouble)
-    for page in view.pages:
-        places.note(page, chain.from_iterable(page.assets.values()))
+    places = _uses(view, trouble)
     for url, words in trouble.items():
         if places.has(url):
             yield places.case(url, words)
+
+
+def _uses(view: View, urls: Collection[str]) -> Places:
+    """Return where pages use these URLs as assets."""
+    places = Places(urls)
+    if urls:
+        for page in view.pages:
+            places.note(page, chain.from_iterable(page.assets.values()))
+    return places

@@ -7,14 +7,17 @@ one that a server refused to us because we asked too often.
 from typing import Final
 
 from gossamer.site.model import AssetCheck, Page
+from gossamer.urlserver.exits import NOT_TRIED
 
 OUR_OWN_DOING: Final = ("policy.", "store.", "parse.", "internal")
 """How the outcomes begin that tell about us and not about the site."""
 OTHER_RULES: Final = frozenset({"redir.scope", "redir.loop", "redir.too_many", "body.too_large"})
 """Outcomes that are errors of another kind than a link that leads nowhere."""
+SERVER_AWAY: Final = frozenset({"net.refused", "net.unreachable", "net.timeout.connect"})
 NOT_UNDERSTOOD: Final = frozenset({"parse.failed", "parse.budget"})
 _RATE_LIMITED: Final = 429
 _FORBIDDEN: Final = frozenset({401, 403, 407, 451})
+_NO_CONTENT: Final = frozenset({204, 205})
 _HTML: Final = ("text/html", "application/xhtml+xml")
 
 
@@ -43,6 +46,7 @@ def is_document(page: Page) -> bool:
     return (
         page.error is None
         and 200 <= page.status < 300
+        and page.status not in _NO_CONTENT
         and page.alias_of is None
         and page.facts.redirect_to is None
         and page.facts.outcome not in NOT_UNDERSTOOD
@@ -79,9 +83,14 @@ def trouble_of(thing: Page | AssetCheck) -> str:
 
 def _has_failed(page: Page) -> bool:
     outcome = page.facts.outcome
-    if outcome.startswith(OUR_OWN_DOING) or outcome in OTHER_RULES:
+    if outcome.startswith(OUR_OWN_DOING) or outcome in OTHER_RULES or _was_left(page):
         return False
     return page.error is not None or page.status >= 400
+
+
+def _was_left(page: Page) -> bool:
+    """Whether nobody asked for it, because its server had gone away: that may be over."""
+    return page.facts.outcome in SERVER_AWAY and page.facts.detail.startswith(NOT_TRIED)
 
 
 def _is_bad(check: AssetCheck) -> bool:

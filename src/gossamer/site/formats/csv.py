@@ -6,7 +6,7 @@ import re
 from typing import BinaryIO, Final
 
 from gossamer.site.model import ASSET_KINDS, Page, SiteMap
-from gossamer.wording import visible
+from gossamer.wording import readable
 
 COLUMNS: Final = (
     "url",
@@ -39,7 +39,7 @@ def write(site_map: SiteMap, file: BinaryIO) -> None:
 def cell(text: str) -> str:
     """Return a text that stays on its line and that no spreadsheet runs as a formula."""
     neutral = f"'{text}" if _FORMULA.match(text) else text
-    return visible(neutral)
+    return readable(neutral)
 
 
 def _cells(page: Page) -> list[str | int]:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from gossamer.site.model import ASSET_KINDS, Page, SiteMap, is_error, summary_of
 from gossamer.site.origin import path_of
 from gossamer.site.tree import Node, Tree, origin_of_site
-from gossamer.wording import bytes_in_words, seconds_in_words, shortened
+from gossamer.wording import bytes_in_words, cut, readable, seconds_in_words
 
 MOST_LEVELS: Final = 8
 """Deeper lists are hard to read and slow to render; their depth is written instead."""
@@ -41,7 +41,8 @@ def lines(site_map: SiteMap) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Return a text that Markdown shows as it is, in one line and of a sensible length."""
-    return _SPECIAL.sub(r"\\\1", shortened(" ".join(text.split()), _TEXT))
+    shown = cut(readable(" ".join(text.split())[: _TEXT + 1]), _TEXT)
+    return _SPECIAL.sub(r"\\\1", shown)
 
 
 def link(text: str, url: str) -> str:

@@ -3,16 +3,25 @@
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from gossamer.site.formats.paint import COLOURED, DRAWN, PLAIN, Look
+from gossamer.site.formats.paint import COLOURED, DRAWN, PLAIN, Look, columns_of, fitting
 from gossamer.site.model import ASSET_KINDS, Page, SiteMap, Summary, is_error, summary_of
 from gossamer.site.origin import path_of
 from gossamer.site.tree import Node, Tree, origin_of_site
-from gossamer.wording import bytes_in_words, seconds_in_words, shortened, visible
+from gossamer.wording import (
+    bytes_in_words,
+    cut,
+    readable,
+    seconds_in_words,
+    shortened,
+    visible,
+)
 
 MOST_LEVELS: Final = 24
 """Deeper pages are not indented any further; their depth is written instead."""
 
 _TITLE = 100
+_LEAST_TITLE = 20
+"""Columns: a title that has less room than that goes on in the next line."""
 _DATA_URL = 60
 _LINKED_FROM = 3
 
@@ -90,7 +99,8 @@ class _Drawing:
             branch = ""
             if level:
                 branch = look.last_branch if node.last else look.branch
-            yield self._quiet("".join(guides) + branch) + self._page(node)
+            before = "".join(guides) + branch
+            yield self._quiet(before) + self._page(node, len(before))
             if level:
                 guides.append(look.no_guide if node.last else look.guide)
             yield from self._assets("".join(guides), node.page)
@@ -109,10 +119,11 @@ class _Drawing:
             shown = f"linked from {', '.join(map(self._path, named))}{rest}"
             yield f"  {indent}     {self._quiet(shown)}"
 
-    def _page(self, node: Node) -> str:
+    def _page(self, node: Node, taken: int) -> str:
         look, page = self._look, node.page
         url = self._path(page.url) if node.depth else visible(page.url)
-        deep = self._quiet(f"({node.depth:,} deep) ") if node.depth > MOST_LEVELS else ""
+        depth = f"({node.depth:,} deep) " if node.depth > MOST_LEVELS else ""
+        deep = self._quiet(depth)
         if is_error(page):
             why = look.paint("bad", shortened(page.error or "", _TITLE))
             return f"{deep}{look.icon('error')}{look.paint('bad', url)}  {why}"
@@ -123,8 +134,15 @@ class _Drawing:
             target = self._path(page.alias_of)
             return deep + look.icon("alias") + self._quiet(f"{url}  = {target}")
         icon = look.icon("start" if page is self._tree.root else "page")
-        title = shortened(" ".join(page.title.split()), _TITLE)
+        title = self._title(page, taken + columns_of(f"{depth}{icon}{url}  "))
         return f"{deep}{icon}{look.paint('url', url)}  {title}".rstrip()
+
+    def _title(self, page: Page, taken: int) -> str:
+        """Return the title, on a terminal no longer than its line."""
+        title = cut(readable(" ".join(page.title.split())[: _TITLE + 1]), _TITLE)
+        if not self._look.width:
+            return title
+        return fitting(title, max(self._look.width - taken, _LEAST_TITLE))
 
     def _assets(self, before: str, page: Page) -> Iterator[str]:
         look = self._look

@@ -80,4 +80,6 @@ const chains = () => {
 
 const CHAINS = chains();
 const BROKEN_PAGES = PAGES.filter(isError);
-const BROKEN_ASSETS = ASSETS.filter((asset) => asset.error !== null);
+// A frame that fails is there already: it is a page that was followed like a link.
+const FAILED = new Set(BROKEN_PAGES.map((page) => page.url));
+const BROKEN_ASSETS = ASSETS.filter((asset) => asset.error !== null && !(asset.kind === 'iframe' && FAILED.has(asset.url)));

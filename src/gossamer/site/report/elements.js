@@ -21,10 +21,15 @@ const fill = (element, attributes, children) => {
 const h = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
 const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
-// Characters that show nothing or turn the direction of what follows are shown as escapes.
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
-const visible = (text) => text.replace(HIDDEN, (one) => (/\s/.test(one) && one < ' '
-  ? ' ' : `\\u${one.codePointAt(0).toString(16).padStart(4, '0')}`));
+// Characters that show nothing or turn the direction of what follows are shown as escapes, but for
+// joiners between letters of some scripts and between the parts of an emoji. Beside ASCII they hide.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const isJoiner = (one) => one === '\u200c' || one === '\u200d';
+const isJoined = (one) => one > '\u007f' && !isJoiner(one);
+const visible = (text) => text.replace(HIDDEN, (one, at) => {
+  if (isJoiner(one) && isJoined(text.charAt(at - 1)) && isJoined(text.charAt(at + 1))) return one;
+  return /\s/.test(one) && one < ' ' ? ' ' : `\\u${one.codePointAt(0).toString(16).padStart(4, '0')}`;
+});
 
 const isWeb = (url) => /^https?:\/\//i.test(url);
 const count = (number) => number.toLocaleString('en');
@@ -105,7 +110,8 @@ const placeList = (places, total, most = 3) => {
     list.replaceChildren(...places.slice(0, shown).map((place) => h('li', null, placeLink(place))));
     if (shown < places.length) {
       list.append(h('li', null, h('button', {
-        class: 'more', type: 'button', onclick: () => draw(places.length),
+        class: 'more', type: 'button',
+        onclick: () => { draw(places.length); list.children[shown].querySelector('button, a')?.focus(); },
       }, `${count(more - shown)} more`)));
     } else if (more > places.length) {
       list.append(h('li', { class: 'quiet' }, `and ${count(more - places.length)} more`));

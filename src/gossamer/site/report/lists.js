@@ -36,7 +36,7 @@ const makeAssets = () => makeTable([
   { title: 'Asset', wide: true, value: (asset) => asset.url, draw: (asset) => placeLink(asset.url) },
   tally('Pages', (asset) => asset.pages),
   {
-    title: 'Used by', value: (asset) => urlOf(asset.used_by[0]),
+    title: 'Used by', wide: true, value: (asset) => urlOf(asset.used_by[0]),
     draw: (asset) => placeList(asset.used_by, asset.pages, 1),
   },
   ...(DATA.checked ? [
@@ -62,7 +62,7 @@ const makeBroken = () => {
     tally('Linked', (row) => row.linked),
     { title: 'Linked from', wide: true, value: (row) => (row.from.length ? urlOf(row.from[0]) : null), draw: (row) => placeList(row.from, row.linked) },
   ], rows, {
-    label: 'Search broken links and the pages that link to them', sort: [3, true],
+    label: 'Search broken links and linking pages', sort: [3, true],
     search: (row) => [urlOf(row.place), row.of.status, row.of.error, ...row.from.map(urlOf)].join(' '),
   }).element;
 };
@@ -133,8 +133,8 @@ const makeFindings = () => {
   if (!DATA.findings.length) return empty('Nothing was found, or no audit was made.');
   const sorted = SEVERITIES.flatMap((severity) => DATA.findings.filter((finding) => finding.severity === severity));
   return h('div', { class: 'stack' }, sorted.map((finding) => {
-    const box = h('details', { class: `finding ${finding.severity}` }, h('summary', null,
-      pill(finding.severity, finding.severity), h('h2', null, finding.title), h('code', null, finding.rule), h('b', null, count(finding.urls.length))),
+    const box = h('details', { class: `finding ${finding.severity}`, 'data-rule': finding.rule }, h('summary', null,
+      icon('right'), pill(finding.severity, finding.severity), h('h2', null, finding.title), h('code', null, finding.rule), h('b', null, count(finding.urls.length))),
     h('p', null, finding.explanation));
     // The rows are drawn when somebody looks: a rule may be about every page.
     box.addEventListener('toggle', () => { if (box.open && !box.querySelector('.table')) box.append(findingTable(finding)); });

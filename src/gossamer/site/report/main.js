@@ -37,11 +37,17 @@ const show = () => {
     made.set(name, h('div', { class: 'view', id: `view-${name}` }, head, view.make()));
   }
   const main = document.getElementById('main');
+  // What was open over another view has nothing to say here.
+  document.getElementById('details').close();
   main.replaceChildren(made.get(name));
   scrollTo(0, 0);
   document.querySelectorAll('#side nav a').forEach((link) => {
-    if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
+    if (link.dataset.view !== name) link.removeAttribute('aria-current');
+    else {
+      link.setAttribute('aria-current', 'page');
+      // On a narrow screen the views stand in a row that is wider than the screen.
+      link.scrollIntoView({ block: 'nearest', inline: 'center' });
+    }
   });
 };
 
@@ -71,5 +77,10 @@ const side = () => {
 
 setTheme(remembered());
 document.getElementById('side').append(...side());
+// Its address is no view.
+document.querySelector('.skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  document.getElementById('main').focus();
+});
 addEventListener('hashchange', show);
 show();

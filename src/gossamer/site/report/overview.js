@@ -61,7 +61,7 @@ const statusCard = (pick) => {
     value: number, text: count(number), kind: kindOf(code).kind,
     pick: () => pick(code ? `Status ${code}` : 'No answer', (page) => page.status === code),
   }));
-  return card('Status codes', 'What the server answered', chart(stack, items, 'Kinds of status'), chart(bars, each, 'Status codes'));
+  return card('Status codes', 'What the server answered', PAGES.length ? [chart(stack, items, 'Kinds of status'), chart(bars, each, 'Status codes')] : empty('No pages.'));
 };
 
 const depthCard = (pick) => {
@@ -86,7 +86,7 @@ const timeCard = (pick) => {
     const label = limit === Infinity ? `≥${duration(from).replace('.0', '')}` : `<${limit < 1000 ? limit : duration(limit).replace('.0', '')}`;
     return { label, value: found, text: count(found), kind: from >= SLOW_MS ? 'bad' : from >= 1000 ? 'warn' : '', pick: () => pick(`Response time ${label}`, test) };
   });
-  return card('Response times', 'Pages by milliseconds to the last byte', chart(columns, items, 'Pages by response time'));
+  return card('Response times', 'Pages by milliseconds to the last byte', answered.length ? chart(columns, items, 'Pages by response time') : empty('No answers.'));
 };
 
 const typeCard = (pick) => {
@@ -119,7 +119,17 @@ const findingsCard = (go) => {
   const worst = DATA.findings.slice().sort((a, b) => b.urls.length - a.urls.length)
     .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity)).slice(0, 6);
   const first = worst.map((finding) => h('li', null,
-    h('button', { type: 'button', onclick: () => go('findings') }, pill(finding.severity, finding.severity), h('span', null, finding.title), h('b', null, count(finding.urls.length)))));
+    h('button', { type: 'button', onclick: () => openFinding(finding, go) }, pill(finding.severity, finding.severity), h('span', null, finding.title), h('b', null, count(finding.urls.length)))));
   return card('Findings', `${many(sums.error, 'error')}, ${many(sums.warning, 'warning')}, ${many(sums.notice, 'notice')}`,
     first.length ? h('ul', { class: 'ranking' }, first) : empty('Nothing was found, or no audit was made.'));
+};
+
+// Show one of the findings, once their view is there.
+const openFinding = (finding, go) => {
+  addEventListener('hashchange', () => {
+    const box = [...document.querySelectorAll('.finding')].find((one) => one.dataset.rule === finding.rule);
+    box.open = true;
+    box.scrollIntoView({ block: 'nearest' });
+  }, { once: true });
+  go('findings');
 };

@@ -46,6 +46,25 @@ const makeTree = () => {
     if (again) again.querySelector('.toggle').focus();
   };
 
+  const focus = (row) => { if (row) row.querySelector('button, a').focus(); };
+  // Up and down from row to row; right opens, left closes, or goes to the row above.
+  const press = (event) => {
+    const here = event.target.closest('.row');
+    const rows = [...list.querySelectorAll('.row')];
+    const at = rows.indexOf(here);
+    const acts = {
+      ArrowDown: () => focus(rows[at + 1]),
+      ArrowUp: () => focus(rows[at - 1]),
+      ArrowRight: () => { if (here.ariaExpanded === 'false') toggle(here.dataset.key); },
+      ArrowLeft: () => {
+        if (here.ariaExpanded === 'true') toggle(here.dataset.key);
+        else focus(rows.slice(0, at).findLast((one) => Number(one.ariaLevel) < Number(here.ariaLevel)));
+      },
+    };
+    if (here && Object.hasOwn(acts, event.key)) { event.preventDefault(); acts[event.key](); }
+  };
+  list.addEventListener('keydown', press);
+
   const row = (kind, number, depth, opening, content) => {
     const key = `${kind}${number}`;
     const isOpen = open.has(key);
@@ -58,8 +77,7 @@ const makeTree = () => {
         class: `toggle ${isOpen ? 'open' : ''}`, type: 'button', 'aria-label': isOpen ? 'Close' : 'Open', onclick: () => toggle(key),
       }, icon('right'))
       : h('span', { class: 'toggle' }),
-    depth > DEEPEST_INDENT ? h('span', { class: 'quiet' }, `${count(depth)} deep`) : null,
-    content);
+    h('div', { class: 'cells' }, depth > DEEPEST_INDENT ? h('span', { class: 'quiet' }, `${count(depth)} deep`) : null, content));
   };
 
   const pageRow = (number, depth) => {
@@ -104,9 +122,9 @@ const makeTree = () => {
     const second = found.findIndex(([, number, depth]) => depth === 0 && number !== 0);
     if (second >= 0) drawn.splice(second, 0, h('h2', null, 'Linked from no page'));
     list.replaceChildren(...drawn);
-    if (!found.length) list.append(empty('Nothing matches.'));
+    if (!found.length) list.append(empty(matches ? 'Nothing matches.' : 'No pages.'));
     if (rest) {
-      list.append(h('button', { class: 'more', type: 'button', onclick: () => { shown += TREE_ROWS; draw(); } }, 'Show more'));
+      list.append(h('button', { class: 'more', type: 'button', onclick: () => { const first = shown; shown += TREE_ROWS; draw(); focus(list.querySelectorAll('.row')[first]); } }, 'Show more'));
     }
     note.textContent = matches ? `${many(hits, 'page')} found` : '';
   };
