@@ -15,7 +15,8 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         str,
         Meta(
             pattern=r"^[A-Za-z_-]+\Z",
-            description="The product token looked for in robots.txt (RFC 9309, 2.2.1).",
+            description="The product token looked for in robots.txt (RFC 9309, 2.2.1), robots meta "
+            "elements and X-Robots-Tag.",
         ),
     ] = "gossamer"
     timeout_update_ms: Annotated[

@@ -60,5 +60,6 @@ def visited_page(
 ) -> VisitedPage:
     """Return a page as users see it, understood anew from its stored bytes."""
     document = read_back(archive, row, fetch, settings)
-    page = understand(document, settings.parse, joiner) if document.fetch.success else None
+    agent = settings.spider.robots_agent
+    page = understand(document, settings.parse, joiner, agent) if document.fetch.success else None
     return VisitedPage(document, page)

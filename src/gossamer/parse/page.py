@@ -10,7 +10,7 @@ from gossamer.messages import Document, Kind, Page
 from gossamer.outcomes import Outcome
 from gossamer.parse.charset import codec_of
 from gossamer.parse.css import references_in
-from gossamer.parse.directives import NOTHING_ASKED, robots_in_headers
+from gossamer.parse.directives import AGENT_NAME, NOTHING_ASKED, names_of, robots_in_headers
 from gossamer.parse.html import understand_html
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.sniff import (
@@ -27,9 +27,16 @@ from gossamer.parse.sniff import (
 _PEEK: Final = 4_096
 
 
-def understand(document: Document, settings: ParseSettings, joiner: Joiner) -> Page:
-    """Return what a document says; whatever its bytes are, this does not raise."""
+def understand(
+    document: Document, settings: ParseSettings, joiner: Joiner, agent: str = AGENT_NAME
+) -> Page:
+    """Return what a document says; whatever its bytes are, this does not raise.
+
+    `agent` is the product token by which we are known to sites, unless the order names another.
+    """
     fetch = document.fetch
+    manner = fetch.visit.manner
+    names = names_of(agent, "" if manner is None else manner.agent)
     headers = fetch.first_headers()
     claimed, charset = claimed_by(headers.get("content-type"))
     content_type = content_type_of(claimed, fetch.body)
@@ -42,10 +49,13 @@ def understand(document: Document, settings: ParseSettings, joiner: Joiner) -> P
             joiner,
             content_type=content_type,
             refresh_header=headers.get("refresh", ""),
+            names=names,
         )
     else:
         page = _understand_other(document, content_type, charset, settings, joiner)
-    robots = robots_in_headers(fetch.headers) if "x-robots-tag" in headers else NOTHING_ASKED
+    robots = NOTHING_ASKED
+    if "x-robots-tag" in headers:
+        robots = robots_in_headers(fetch.headers, names)
     if page.content_type == content_type == claimed and robots is NOTHING_ASKED:
         return page
     detail = page.detail
