@@ -66,6 +66,22 @@ def test_what_only_a_sitemap_names_comes_last_and_without_a_parent(more):
     assert site.url("/b") in left_out
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_a_sitemap_may_be_as_long_as_the_protocol_allows(workers):
+    """What stands behind the 10 MB that are read of a page is read, unless less is allowed."""
+
+    def long(asked: Asked) -> Reply:
+        short = sitemap_of("/a", "/orphan")(asked)
+        filler = b"<!--" + b"x" * 11_000_000 + b"--><url>"
+        return Reply(short.body.replace(b"<url>", filler, 1), headers=short.headers)
+
+    more = {"/robots.txt": robots_with("/map.xml"), "/map.xml": long}
+    limit = ("--set", "parse.max_sitemap_bytes=10500000")
+    with Site(PAGES | more) as site:
+        assert "/orphan" in paths(site_map(site.url(), "--workers", workers))
+        assert "/orphan" not in paths(site_map(site.url(), "--workers", workers, *limit))
+
+
 def test_a_sitemap_is_looked_for_once_and_its_absence_is_no_error():
     with Site(PAGES) as site:
         found = site_map(site.url())
