@@ -3,6 +3,8 @@
 Requirements 3b lists the places. Kinds of assets: img, css, js, video, audio, font, iframe, other.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from turbohtml import Document as Tree
@@ -151,7 +153,7 @@ def add_place(references: References, element: Element, attribute: str, referenc
     if place in ASSET_PLACES and place not in LINK_PLACES:
         references.add_asset(reference, ASSET_PLACES[place])
     elif tag == "link" and attribute == "href":
-        _add_link_element(references, element, reference)
+        add_link_element(references, reference, words_of(element, "rel"), partial(text_of, element))
     elif attribute == "formaction":
         _add_form_action(references, element, reference)
     elif tag == "source" and attribute == "src":
@@ -168,9 +170,10 @@ def _add_style(references: References, element: Element) -> None:
         references.add_asset(reference, kind)
 
 
-def _add_link_element(references: References, element: Element, reference: str) -> None:
-    """Add the target of a link element, by its rel."""
-    words = words_of(element, "rel")
+def add_link_element(
+    references: References, reference: str, words: list[str], attribute: Callable[[str], str]
+) -> None:
+    """Add the target of a link element, or of one in a header, by the words of its rel."""
     if "stylesheet" in words:
         references.add_asset(reference, "css")
         return
@@ -178,21 +181,21 @@ def _add_link_element(references: References, element: Element, reference: str) 
         if word in _LINK_RELS:
             kind = _LINK_RELS[word]
             if kind == "alternate":
-                if text_of(element, "type").strip().lower() in _FEED_TYPES:
+                if attribute("type").strip().lower() in _FEED_TYPES:
                     kind = "feed"
-                language = text_of(element, "hreflang").strip().lower()[:_MAX_LANGUAGE]
+                language = attribute("hreflang").strip().lower()[:_MAX_LANGUAGE]
                 if language:
                     references.add_language(language, reference)
             references.add_link(reference, kind)
             return
-        if word == "search" and text_of(element, "type").strip().lower() != _OPEN_SEARCH:
+        if word == "search" and attribute("type").strip().lower() != _OPEN_SEARCH:
             references.add_link(reference, "search")
             return
         if word in _ASSET_RELS:
             references.add_asset(reference, _ASSET_RELS[word])
             return
         if word in _PRELOADS:
-            _add_preloaded(references, element, reference)
+            _add_preloaded(references, reference, attribute("as").strip().lower())
             return
         if word in _NO_REFERENCE_RELS:
             return
@@ -218,8 +221,7 @@ def text_of(element: Element, attribute: str) -> str:
     return element.attr(attribute) or ""
 
 
-def _add_preloaded(references: References, element: Element, reference: str) -> None:
-    purpose = text_of(element, "as").strip().lower()
+def _add_preloaded(references: References, reference: str, purpose: str) -> None:
     if purpose in ("", "document"):
         references.add_link(reference, "prefetch")
     else:
