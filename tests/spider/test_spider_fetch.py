@@ -301,6 +301,20 @@ def test_a_document_beyond_the_limit_is_cut_there(
     assert (wire.outcome, len(wire.raw)) == (Outcome.BODY_TOO_LARGE, 9_000)
 
 
+@pytest.mark.parametrize(("status", "number"), [(b"404 Gone", 2), (b"421 Elsewhere", 1)])
+def test_after_a_misdirected_request_comes_a_new_connection(
+    server: RawServer, make_spider: MakeSpider, status: bytes, number: int
+) -> None:
+    def tell(connection: Connection) -> bool:
+        connection.send(page(b"%d" % connection.number))
+        return True
+
+    server.behaviours |= {"wrong": page(b"no", status=status), "told": tell}
+    spider = make_spider()
+    assert fetch_one(spider, url(server, "wrong")).outcome is Outcome.HTTP_4XX
+    assert fetch_one(spider, url(server, "told")).body == b"%d" % number
+
+
 def test_a_sitemap_may_be_longer_than_a_page(server: RawServer, make_spider: MakeSpider) -> None:
     spider = make_spider(max_doc_bytes=10_000, max_wire_bytes=9_000, max_sitemap_bytes=40_000)
     # One handle after the other, so that the limits of one visit could reach the next.

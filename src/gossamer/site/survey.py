@@ -23,7 +23,7 @@ from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.seeds import seeds_of
 from gossamer.errors import InputError
 from gossamer.messages import Found, Kind
-from gossamer.outcomes import PAGE_OUTCOMES, RULES, Outcome, State, name_of
+from gossamer.outcomes import PAGE_OUTCOMES, PASSING_STATUSES, RULES, Outcome, State, name_of
 from gossamer.site.audit.standing import is_html
 from gossamer.site.build import FINE, Builder, Look
 from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
@@ -40,6 +40,8 @@ _PASSING: Final = frozenset(
     outcome for outcome, rule in RULES.items() if rule.final is State.FAILED and rule.tries > 1
 )
 """Failures that may be over by now: time-outs, resets, 429, 5xx (B13)."""
+_MAYBE_PASSING: Final = _PASSING | {Outcome.HTTP_4XX}
+"""These, and the one that is so with some statuses."""
 
 
 class Survey:
@@ -55,8 +57,8 @@ class Survey:
         """Let in what failed or was kept out and belongs to the map; return how many URLs."""
         assert isinstance(catalog, SqliteCatalog)
         self._settle(catalog)
-        if not _PASSING.isdisjoint(catalog.outcome_counts()):
-            again = catalog.try_again(_PASSING, TRIES, time.time())
+        if not _MAYBE_PASSING.isdisjoint(catalog.outcome_counts()):
+            again = catalog.try_again(_PASSING, TRIES, time.time(), statuses=PASSING_STATUSES)
             if again:
                 return again
         if self._may_miss(catalog):

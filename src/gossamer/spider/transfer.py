@@ -384,6 +384,8 @@ class Transfer:
             head.ambiguous
             or self._relay is not None
             or (head.status == 204 and bool(head.content_length))
+            # The next try shall be on another one (RFC 9110, 15.5.20); HTTP/2 has others on it.
+            or (head.status == 421 and head.version.startswith("1"))
         )
 
     def _is_padded(self, head: Head) -> bool:
