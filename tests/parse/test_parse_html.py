@@ -136,6 +136,48 @@ def test_who_is_called_description_leaves_descriptions_as_they_are(page_of):
     assert (page.description, page.nofollow) == ("nofollow", False)
 
 
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<template><base href=/no/></template>",
+        "<template><div><p><base href=/no/></div></template>",
+        "<template><template><base href=/no/></template></template>",
+        "<template shadowrootmode=open><base href=/no/></template>",
+        "<svg><base href=/no/></svg>",
+        "<svg><g><base href=/no/></g></svg>",
+        "<math><base href=/no/></math>",
+        "<base><base target=x>",
+    ],
+)
+def test_a_base_that_is_not_at_work_is_passed_over(page_of, markup):
+    url = page_of(f"{markup}<a href=x>x</a>").links[0].url
+    assert url == "http://site.example/dir/x"
+    url = page_of(f"{markup}<base href=/yes/><a href=x>x</a>").links[0].url
+    assert url == "http://site.example/yes/x"
+
+
+@pytest.mark.parametrize("inside", ["<svg><foreignObject>", "<svg><desc>", "<div><p>"])
+def test_a_base_of_html_counts_wherever_it_is(page_of, inside):
+    page = page_of(f"{inside}<base href=/yes/></svg><a href=x>x</a>")
+    assert page.links[0].url == "http://site.example/yes/x"
+
+
+def test_a_refresh_in_a_template_sends_nobody_on(page_of):
+    markup = "<meta http-equiv=refresh content='0;url=/there'>"
+    page = page_of(f"<template><div>{markup}</div></template>")
+    assert page.refresh is None
+    assert [(link.kind, link.url) for link in page.links] == [
+        ("refresh", "http://site.example/there")
+    ]
+    # One such element ends a drawing, so that it is outside.
+    for before in ("", "<svg>", "<template></template>"):
+        assert page_of(before + markup).refresh == "http://site.example/there"
+
+
+def test_a_title_in_a_template_is_none(page_of):
+    assert page_of("<template><title>no</title></template><title>yes</title>").title == "yes"
+
+
 def test_robots_header_counts_for_every_type(page_of):
     page = page_of(b"%PDF-1.4", "application/pdf", headers=(("x-robots-tag", "none"),))
     assert page.noindex

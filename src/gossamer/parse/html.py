@@ -30,7 +30,7 @@ from gossamer.parse.directives import (
 )
 from gossamer.parse.flood import cut_flood
 from gossamer.parse.pieces import Told, told_by
-from gossamer.parse.places import base_in, read_places, refused_in, text_of
+from gossamer.parse.places import base_in, is_at_work, read_places, refused_in, text_of
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
@@ -171,7 +171,7 @@ class _Reader:
 
     def _title(self) -> str:
         for element in self._tree.select("title"):
-            if element.namespace is Namespace.HTML:
+            if is_at_work(element):
                 return _trimmed(element.text, MAX_TITLE)
         return ""
 
@@ -191,7 +191,8 @@ class _Reader:
             else:
                 # Inside noscript it is for readers without script, who often get less.
                 hidden = getattr(element.parent, "tag", "") == "noscript"
-                self._send_on(refresh_in(text_of(element, "content")), immediately=not hidden)
+                is_heard = not hidden and is_at_work(element)
+                self._send_on(refresh_in(text_of(element, "content")), immediately=is_heard)
         return robots_in_meta(robots)
 
     def _send_on(self, refresh: Refresh | None, *, immediately: bool) -> None:

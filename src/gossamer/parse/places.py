@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from turbohtml import Document as Tree
-from turbohtml import Element, Namespace
+from turbohtml import DocumentFragment, Element, Namespace
 from turbohtml import Link as Place
 
 from gossamer.parse.css import kind_in_style, references_in
@@ -103,8 +103,9 @@ _PRELOADED: Final = {
 _FEED_TYPES: Final = frozenset(
     ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
 )
-# How far above a button its form is looked for: the climb must not cost more than the page.
-_FORM_HEIGHT: Final = 32
+# How far above an element its form or template is looked for: the climb must not cost more than
+# the page.
+_HEIGHT: Final = 32
 _MAX_LANGUAGE: Final = 64
 # Without this type a link with rel=search leads to a page for people.
 _OPEN_SEARCH: Final = "application/opensearchdescription+xml"
@@ -211,9 +212,21 @@ def base_in(tree: Tree) -> str:
     """Return what references are relative to, "" for the page: the first base with href counts."""
     for element in tree.select("base"):
         href = element.attr("href")
-        if href is not None:
+        if href is not None and is_at_work(element):
             return href
     return ""
+
+
+def is_at_work(element: Element) -> bool:
+    """Whether it is one of HTML and of the page itself: in a template it is only kept for later."""
+    if element.namespace is not Namespace.HTML:
+        return False
+    parent = element.parent
+    for _ in range(_HEIGHT):
+        if not isinstance(parent, Element):
+            break
+        parent = parent.parent
+    return not isinstance(parent, DocumentFragment)
 
 
 def text_of(element: Element, attribute: str) -> str:
@@ -237,7 +250,7 @@ def _add_form_action(references: References, element: Element, reference: str) -
 
 def _method_of_form(element: Element) -> str:
     parent = element.parent
-    for _ in range(_FORM_HEIGHT):
+    for _ in range(_HEIGHT):
         if not isinstance(parent, Element):
             break
         if parent.tag == "form":
