@@ -30,7 +30,15 @@ from gossamer.parse.directives import (
 )
 from gossamer.parse.flood import cut_flood
 from gossamer.parse.pieces import Told, told_by
-from gossamer.parse.places import base_in, is_at_work, read_places, refused_in, text_of
+from gossamer.parse.places import (
+    STYLED_BY_SET,
+    add_style,
+    base_in,
+    is_at_work,
+    read_places,
+    refused_in,
+    text_of,
+)
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
@@ -214,6 +222,9 @@ class _Reader:
                 references.add_asset(text_of(element, "codebase"), "other")
         for element in tree.select("command"):
             references.add_asset(text_of(element, "icon"), "img")
+        # The search finds styles by their url().
+        for element in tree.select(STYLED_BY_SET):
+            add_style(references, element)
         root = tree.root
         if root is not None:
             references.add_asset(text_of(root, "manifest"), "other")

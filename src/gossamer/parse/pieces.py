@@ -11,12 +11,13 @@ from typing import Final, NamedTuple
 from turbohtml import parse
 
 from gossamer.parse.directives import ROBOTS_NAMES, metas_for
-from gossamer.parse.places import ASSET_PLACES, read_places, refused_in, text_of
+from gossamer.parse.places import ASSET_PLACES, STYLED_BY_SET, read_places, refused_in, text_of
 from gossamer.parse.references import References
 
 # Read in an order of their own, or of influence on others: these need the page as a whole.
 _NOT_ALONE: Final = (
-    "applet, base, command, embed[codebase], object, style, html[manifest], head[profile]"
+    "applet, base, command, embed[codebase], object, style, html[manifest], head[profile], "
+    + STYLED_BY_SET
 )
 # Most pieces are one of these elements, with nothing in it.
 _SIMPLE: Final = (b"<a ", b"<img ", b"<link ", b"<script ")
@@ -156,7 +157,7 @@ def _read_plainly(piece: bytes) -> Told | None:
 
 def _read_by_parser(piece: bytes, names: frozenset[str] = ROBOTS_NAMES) -> Told | None:
     tree = parse(piece, positions=False, encoding="utf-8")
-    is_simple = piece.startswith(_SIMPLE)
+    is_simple = piece.startswith(_SIMPLE) and b"style" not in piece.lower()
     if not is_simple and tree.select(_NOT_ALONE):
         return None
     robots: list[str] = []

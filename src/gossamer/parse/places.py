@@ -107,6 +107,7 @@ _FEED_TYPES: Final = frozenset(
 # the page.
 _HEIGHT: Final = 32
 _MAX_LANGUAGE: Final = 64
+STYLED_BY_SET: Final = '[style*="image-set(" i]'
 # Without this type a link with rel=search leads to a page for people.
 _OPEN_SEARCH: Final = "application/opensearchdescription+xml"
 _MEDIA: Final = {"image": "img", "video": "video", "audio": "audio"}
@@ -131,7 +132,7 @@ def read_places(references: References, places: list[Place], limit: int) -> int:
             add_place(references, element, attribute, reference)
         elif element is not styled:
             # It comes once for each of its references.
-            _add_style(references, element)
+            add_style(references, element)
             styled = element
         if tag in ("img", "object", "input"):
             references.add_link(text_of(element, "usemap"), "usemap")
@@ -165,7 +166,7 @@ def add_place(references: References, element: Element, attribute: str, referenc
         _add_by_table(references, element, attribute, reference)
 
 
-def _add_style(references: References, element: Element) -> None:
+def add_style(references: References, element: Element) -> None:
     """Add what a style attribute refers to; its end closes a url() that is still open."""
     for reference, kind in references_in(text_of(element, "style") + ")"):
         references.add_asset(reference, kind)

@@ -748,8 +748,8 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
     const char *text = (const char *)small;
     if (!strcmp(text, "style")) {
         /* An escape might hide a url(). */
-        if (find_word(value, "url") || find_word(value, "import") || find_word(value, "\\") ||
-            find_word(value, "&#") || find_word(value, "&bsol")) {
+        if (find_word(value, "url") || find_word(value, "import") || find_word(value, "image-set") ||
+            find_word(value, "\\") || find_word(value, "&#") || find_word(value, "&bsol")) {
             tag->carries = 1;
             tag->places += places_in(value);
         }
@@ -1272,6 +1272,7 @@ static enum verdict raw_content(struct page *page, const struct tag *tag)
     }
     if (tag->kind == STYLE) {
         if (!find_word(content, "url(") && !find_word(content, "@import") &&
+            !find_word(content, "image-set(") &&
             !memchr(content.at, '\\', (size_t)length_of(content)) && !tag->carries)
             return FINE;
         return copy(page, (struct slice){tag->whole.at, page->at});
