@@ -82,6 +82,26 @@ def test_a_sitemap_may_be_as_long_as_the_protocol_allows(workers):
         assert "/orphan" not in paths(site_map(site.url(), "--workers", workers, *limit))
 
 
+def test_sitemaps_without_end_end_and_a_note_says_so():
+    asked = []
+
+    def answer(path: str):
+        if not path.endswith(".xml"):
+            return PAGES.get(path)
+        asked.append(path)
+        stem = path.removesuffix(".xml")
+        places = "".join(f"<sitemap><loc>{stem}{name}.xml</loc></sitemap>" for name in "abcdefghij")
+        return Reply(f"<sitemapindex>{places}</sitemapindex>".encode())
+
+    with Site(answer) as site:
+        found = site_map(site.url(), "--set", "url.max_host_sitemaps=30")
+    # Another one is that which sites have by custom.
+    assert len(asked) == 31
+    (note,) = found["summary"]["notes"]
+    assert "URLs were not fetched because they look endless" in note
+    assert "sitemaps without end: more than 30 of 127.0.0.1" in note
+
+
 def test_a_sitemap_is_looked_for_once_and_its_absence_is_no_error():
     with Site(PAGES) as site:
         found = site_map(site.url())

@@ -143,7 +143,7 @@ def closure(
     """
     found = Closure()
     walk = _Walk(catalog, names, found, reach, on_page)
-    for sitemap in _sitemaps(catalog, names, reach.sitemap):
+    for sitemap in _sitemaps(catalog, names, found, reach.sitemap):
         walk.sitemaps.add(sitemap)
         found.in_sitemaps.update(names.targets(catalog.surveyed(names.numbers[sitemap]).targets))
     walk.go([start])
@@ -152,11 +152,15 @@ def closure(
     return found
 
 
-def _sitemaps(catalog: Surveyable, names: Names, customary: str) -> Iterator[str]:
-    """Yield the sitemaps that were read."""
+def _sitemaps(catalog: Surveyable, names: Names, found: Closure, customary: str) -> Iterator[str]:
+    """Yield the sitemaps that were read; note those that were not, for there are too many."""
     for sitemap in names.sitemaps:
-        if catalog.surveyed(names.numbers[sitemap]).state == State.DONE:
+        doc_id = names.numbers[sitemap]
+        row = catalog.surveyed(doc_id)
+        if row.state == State.DONE:
             yield sitemap
+        elif row.state == State.EXCLUDED and row.outcome == Outcome.POLICY_TRAP:
+            found.trapped.append(Met(doc_id, sitemap, None, 0))
     linked = names.target(customary) if customary else None
     if linked is not None and linked not in names.sitemaps:
         row = catalog.surveyed(names.numbers[linked])
