@@ -1,5 +1,7 @@
 """Which lines of a robots.txt concern us, and what they allow (RFC 9309, 2.2)."""
 
+import time
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -130,6 +132,19 @@ def test_no_bytes_are_too_strange(body, path):
 )
 def test_crawl_delay_is_that_of_our_group(text, delay):
     assert RuleSet(text.encode(), "gossamer").crawl_delay == delay
+
+
+@pytest.mark.parametrize(
+    "rule", ["/" + "*a" * 8_000 + "*{}", "/*" + "a" * 3_000 + "{}"], ids=["stars", "one star"]
+)
+def test_rules_that_would_take_seconds_forbid(rule):
+    """One path must not stop the crawl of all hosts; short ones are judged as ever."""
+    lines = "".join(f"Disallow: {rule.format(f'b{number}')}\n" for number in range(30))
+    rules = RuleSet(f"User-agent: *\n{lines}".encode(), "gossamer")
+    started = time.process_time()
+    assert not rules.allows("/" + "a" * 7_900 + "".join(f"b{number}" for number in range(30)))
+    assert time.process_time() - started < 1
+    assert rules.allows("/a/b/c")
 
 
 def test_sitemaps_belong_to_no_group_and_are_bounded():
