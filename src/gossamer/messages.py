@@ -209,7 +209,7 @@ class Page(Struct, frozen=True, gc=False):
     description: str | None = None
     """The content of the meta description; None if there is none."""
     languages: tuple[tuple[str, str], ...] = ()
-    """Language and URL of each link element with rel=alternate and hreflang."""
+    """Language and URL of each link with rel=alternate and hreflang, in the page or its header."""
     refresh: str | None = None
     """Target of an immediate meta refresh (S4.23)."""
     nofollow: bool = False

@@ -175,6 +175,10 @@ RULES: Final[dict[int, Rule]] = {
     Outcome.INTERNAL: Rule(State.FAILED, 2, _BACK_OFF),
 }
 
+PASSING_STATUSES: Final = frozenset({408, 421, 425})
+"""Of http.4xx those that are about the moment or the connection, and not about the document."""
+_PASSING: Final = Rule(State.FAILED, 3, _SOON)
+
 # Outcomes that count as a fetched page: there is a document to show for them.
 PAGE_OUTCOMES: Final = frozenset(
     {
@@ -225,14 +229,26 @@ def outcome_named(name: str) -> Outcome:
     return _BY_NAME[name]
 
 
+def rule_of(outcome: int, status: int) -> Rule:
+    """Return the rule of an outcome, or of the few statuses that have their own."""
+    is_passing = outcome == Outcome.HTTP_4XX and status in PASSING_STATUSES
+    return _PASSING if is_passing else RULES[outcome]
+
+
 def wait_before_try(
-    outcome: int, tries: int, soon_seconds: float, back_off_seconds: float, max_tries: int = 0
+    outcome: int,
+    tries: int,
+    soon_seconds: float,
+    back_off_seconds: float,
+    max_tries: int = 0,
+    *,
+    status: int = 0,
 ) -> float | None:
     """Return the seconds to wait after `tries` tries ended in `outcome`; None when it is final.
 
     `max_tries` (0: none) limits the tries of all outcomes but those that never become final.
     """
-    rule = RULES[outcome]
+    rule = rule_of(outcome, status)
     limit = min(rule.tries, max_tries) if max_tries and rule.tries < FOREVER else rule.tries
     if tries >= limit:
         return None

@@ -49,9 +49,13 @@ def done(due: Due, new: Iterable[Found] = (), **fields) -> Verdict:
 
 
 def failure(
-    due: Due, outcome: Outcome = Outcome.NET_RESET, state: State = State.FAILED, due_at: float = 0.0
+    due: Due,
+    outcome: Outcome = Outcome.NET_RESET,
+    state: State = State.FAILED,
+    due_at: float = 0.0,
+    status: int = 0,
 ) -> Verdict:
-    findings = page(due.doc_id, outcome=int(outcome), status=0, body_bytes=0, checksum=None)
+    findings = page(due.doc_id, outcome=int(outcome), status=status, body_bytes=0, checksum=None)
     return Verdict(findings, state, due_at)
 
 

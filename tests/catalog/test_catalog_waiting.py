@@ -199,3 +199,11 @@ class TestTryAgain:
         assert catalog.try_again(passing, 2, NOW) == 0
         assert catalog.find(A).state is State.FAILED
         assert catalog.check() == []
+
+    def test_some_failures_are_told_by_their_status(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        first, second = lease_all(catalog)
+        gone = failure(first, Outcome.HTTP_4XX, status=404)
+        catalog.commit([gone, failure(second, Outcome.HTTP_4XX, status=408)], NOW)
+        assert catalog.try_again((), 2, NOW, statuses=(408, 425)) == 1
+        assert [again.url for again in lease_all(catalog)] == [B]

@@ -11,7 +11,7 @@ from gossamer.config.catalog import CatalogSettings
 from gossamer.config.url import UrlSettings
 from gossamer.crawl.admission import Admission
 from gossamer.errors import GossamerError
-from gossamer.messages import Due, Findings, Found, News
+from gossamer.messages import Due, Findings, Found, Kind, News
 from gossamer.outcomes import Outcome, State
 
 NOW = 1_800_000_000.0
@@ -22,9 +22,9 @@ IMPOSSIBLE = RobotsRecord(
 )
 
 
-def found(url: str, probation: str = "") -> Found:
+def found(url: str, probation: str = "", kind: Kind = Kind.PAGE) -> Found:
     md5 = hashlib.md5(url.encode()).digest()
-    return Found(url, md5, urlsplit(url).hostname or "", 1, probation=probation)
+    return Found(url, md5, urlsplit(url).hostname or "", 1, int(kind), probation=probation)
 
 
 def page(due: Due, *new: Found, news: News = News.UNKNOWN) -> Verdict:
@@ -108,3 +108,35 @@ def test_a_domain_with_too_many_hosts_is_left_at_what_it_has(catalog):
     rows = {row.url: row for row in catalog.rows()}
     states = [rows[f"http://w{n}.wild.example/later"].state for n in range(30)]
     assert states == [State.PENDING] * 20 + [State.EXCLUDED] * 10
+
+
+@pytest.mark.parametrize("limit", [3, 20])
+def test_a_host_with_too_many_sitemaps_is_left_at_what_it_has(catalog, limit):
+    """Its pages go on; so does a host that is exempt."""
+    settings = UrlSettings(max_host_sitemaps=limit, trap_exempt=("free.example",))
+    gate = Admission(settings)
+    (due,) = catalog.due(1, 1, NOW)
+    names = [chr(97 + n // 26) + chr(97 + n % 26) for n in range(limit + 5)]
+    hosts = ("a.example", "free.example", "b.example")
+    new = [
+        found(f"http://{host}/{name}.xml", kind=Kind.SITEMAP)
+        for name in names
+        for host in hosts[:2]
+    ]
+    new += [found("http://b.example/s.xml", kind=Kind.SITEMAP)]
+    new += [found(f"http://a.example/{name}") for name in names]
+    commit(catalog, [page(due, *new)], gate, fails=True)
+    commit(catalog, [page(due, *new)], gate)
+    kept_out = [row for row in catalog.rows() if row.state is State.EXCLUDED]
+    assert {row.url for row in kept_out} == {
+        f"http://a.example/{name}.xml" for name in names[limit:]
+    }
+    reason = f"sitemaps without end: more than {limit} of a.example"
+    assert {(row.outcome, row.detail) for row in kept_out} == {(Outcome.POLICY_TRAP, reason)}
+    later = Admission(settings, catalog.traps())
+    (due, *_) = catalog.due(1, 1, NOW)
+    more = found("http://a.example/later.xml", kind=Kind.SITEMAP)
+    commit(catalog, [page(due, more, found("http://a.example/later"))], later)
+    states = {row.url: row.state for row in catalog.rows()}
+    assert states["http://a.example/later.xml"] is State.EXCLUDED
+    assert states["http://a.example/later"] is State.PENDING

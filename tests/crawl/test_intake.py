@@ -11,6 +11,7 @@ from gossamer.clock import ManualClock
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.handlers import HandlerSettings
 from gossamer.config.settings import Settings
+from gossamer.config.spider import SpiderSettings
 from gossamer.crawl.intake import Intake
 from gossamer.crawl.link import Assignment, Tag
 from gossamer.crawl.watch import Watch
@@ -98,6 +99,16 @@ def make_intake(tmp_path, store, told, watch):
 @pytest.fixture
 def intake(make_intake):
     return make_intake()
+
+
+def test_pages_are_heard_that_speak_to_our_product_token(make_intake, told):
+    fetch = fetch_of(1)
+    fetch.body = b"<meta name=examplebot content=nofollow><a href=two.html>x</a>"
+    for agent, found in (("ExampleBot", 0), ("OtherBot", 1)):
+        intake = make_intake(Settings(spider=SpiderSettings(robots_agent=agent)))
+        intake.step([fetch])
+        intake.flush()
+        assert len(told.pop()[1].findings[0].found) == found
 
 
 def test_a_payload_that_was_lost_is_kept_in_full_when_it_comes_again(intake, store, disk, told):

@@ -3,8 +3,9 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.config.parse import ParseSettings
-from gossamer.messages import Document, Fetch, Kind, Page, Visit
+from gossamer.messages import Document, Fetch, Kind, Manner, Page, Visit
 from gossamer.outcomes import Outcome
+from gossamer.parse.directives import AGENT_NAME
 from gossamer.parse.page import understand
 from gossamer.url.canonical import Joiner
 
@@ -18,6 +19,8 @@ def understood(
     url: str = URL,
     kind: Kind = Kind.PAGE,
     headers: tuple[tuple[str, str], ...] = (),
+    manner: Manner | None = None,
+    agent: str = AGENT_NAME,
     **settings: object,
 ) -> Page:
     """Understand a body as if it had been fetched."""
@@ -25,9 +28,9 @@ def understood(
         body = body.encode()
     if content_type is not None:
         headers = (("content-type", content_type), *headers)
-    visit = Visit(trans_id=1, doc_id=1, address="192.0.2.1", url=url, kind=int(kind))
+    visit = Visit(trans_id=1, doc_id=1, address="192.0.2.1", url=url, kind=int(kind), manner=manner)
     fetch = Fetch(visit=visit, outcome=Outcome.OK, status=200, headers=headers, body=body)
-    return understand(Document(fetch, None), ParseSettings(**settings), Joiner())
+    return understand(Document(fetch, None), ParseSettings(**settings), Joiner(), agent)
 
 
 @pytest.fixture(scope="session")

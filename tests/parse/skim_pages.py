@@ -10,7 +10,8 @@ REFERENCES = (
 )  # fmt: skip
 STYLES = ("color:red", "background:url(u.png)", "b:u\\72l(x)", "font:&quot;A&quot;",
           "x:&#117;rl(v)",
-          "@import 'i.css'", "URL( 'w' )", "&bsol;")  # fmt: skip
+          "@import 'i.css'", "URL( 'w' )", "&bsol;", "b:image-set('s.png' 1x)",
+          "b:-WEBKIT-Image-Set(&quot;t&quot;, url(u.png) 2x")  # fmt: skip
 VALUES = {
     "style": STYLES,
     "rel": ("nofollow", "NOFOLLOW x", "stylesheet", "icon", "alternate", "canonical",
@@ -47,6 +48,7 @@ TEXTS = (
     "&CounterClockwiseContourIntegral;",
 )  # fmt: skip
 RAW_TEXTS = ("<!--", "-->", "<script>", "</script", "<p>", "url(a.png)", "@import 'b.css';", "\\",
+             "b:image-set('c.png' 1x)",
              "\n",
              "</style", "a<b", "\"<a b='\"", "</title ", "<!-- <script>", "charset=x")  # fmt: skip
 COMMENTS = (

@@ -9,6 +9,7 @@ import gossamer.parse.skim
 from gossamer.config.parse import ParseSettings
 from gossamer.messages import Page
 from gossamer.parse import html, similarity
+from gossamer.parse.directives import ROBOTS_NAMES
 from gossamer.parse.pieces import Pieces
 from gossamer.parse.skim import Skimmed, is_compiled, skim
 from gossamer.url.canonical import Joiner
@@ -49,7 +50,7 @@ def read_by_tree(body: bytes, charset: str = "utf-8", **options) -> Page:
 def read_with_rest(body: bytes, charset: str = "utf-8", **options) -> Page:
     """Skim, and read what is left as a tree."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html, "told_by", lambda _: None)
+        patch.setattr(html, "told_by", lambda *_: None)
         return _read(body, charset, **options)
 
 
@@ -57,14 +58,17 @@ def read_by_pieces(body: bytes, charset: str = "utf-8", **options) -> Page:
     """Skim, and read what is left piece by piece."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gossamer.parse.pieces, "_MOST_UNKNOWN", 1_000)
-        patch.setattr(html, "told_by", Pieces().told_by)
+        patch.setattr(html, "told_by", lambda unread, names: Pieces(names).told_by(unread))
         return _read(body, charset, **options)
 
 
-def _read(body: bytes, charset: str, *, refresh_header: str = "", **settings) -> Page:
+def _read(
+    body: bytes, charset: str, *, refresh_header: str = "", names=ROBOTS_NAMES, **settings
+) -> Page:
     return html.understand_html(
-        body, charset, URL, ParseSettings(**settings), Joiner(), refresh_header=refresh_header
-    )
+        body, charset, URL, ParseSettings(**settings), Joiner(),
+        refresh_header=refresh_header, names=names,
+    )  # fmt: skip
 
 
 def assert_agrees(body: bytes, charset: str = "utf-8", **options) -> None:

@@ -9,10 +9,12 @@ from random import Random
 
 from skim_pages import damaged, made_links, made_page
 
+from gossamer.parse.directives import names_of
 from gossamer.parse.similarity import MAX_TEXT, ROWS
 
 PAGES = 4_000
 CUT_PAGES = 40
+NAMES = tuple(name.encode() for name in names_of("keywords", "-"))
 
 
 def main(built: str) -> None:
@@ -27,7 +29,7 @@ def main(built: str) -> None:
         if number % 3 == 0:
             page = damaged(random, page)
         places, length = random.choice((9, 1 << 30)), random.choice((0, 9, MAX_TEXT))
-        found = module.skim(page, html5, bool(number % 2), places, length, ROWS)
+        found = module.skim(page, html5, bool(number % 2), places, length, ROWS, NAMES)
         skimmed += found is not None
         module.said(page + made_links(random), html5)
     for _ in range(CUT_PAGES):
@@ -37,8 +39,8 @@ def main(built: str) -> None:
             module.said(links[:end], html5)
         for end in range(len(page)):
             module.said(page[:end], html5)
-            module.skim(page[:end], html5, True, 1 << 30, MAX_TEXT, ROWS)
-            module.skim(page[:end] * 20, html5, True, 1 << 30, MAX_TEXT, ROWS)
+            module.skim(page[:end], html5, True, 1 << 30, MAX_TEXT, ROWS, NAMES)
+            module.skim(page[:end] * 20, html5, True, 1 << 30, MAX_TEXT, ROWS, NAMES)
     print(skimmed)
 
 

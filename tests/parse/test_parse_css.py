@@ -58,11 +58,12 @@ def test_no_sheet_raises(sheet):
     "piece",
     [
         *("url(", "url('", 'url("', "@import ", "@import '", "/*", "url(   ", "url(a", "\\", "'"),
+        *("image-set(", "image-set('", "image-set('a'", "("),
         *("'/*", "@import/**/", "@namespace a ", "url(\\", "\\'", '"\n', "url(a'"),
     ],
 )
 def test_cost_grows_with_the_length_only(piece):
-    sheet = piece * (1_000_000 // len(piece)) + "url("
+    sheet = piece * (1_000_000 // len(piece)) + "url( image-set("
     started = time.process_time()
     for _ in references_in(sheet):
         pass
@@ -83,3 +84,22 @@ def test_long_style_sheet_is_cut_and_says_so(page_of):
     page = page_of("a{b:url(x)}" + " " * 2_000 + "a{b:url(y)}", "text/css", max_bytes=1_024)
     assert len(page.assets) == 1
     assert page.outcome is Outcome.PARSE_TRUNCATED
+
+
+@pytest.mark.parametrize(
+    ("sheet", "found"),
+    [
+        ("a{b:image-set('a.png' 1x, \"b.png\" 2x)}", ["a.png", "b.png"]),
+        ("a{b:-webkit-image-set(url(a.png) 1x, 'b.png' 2x)}", ["a.png", "b.png"]),
+        ("a{b:Image-Set('a.avif' type('image/avif'), 'b.png')}", ["a.avif", "b.png"]),
+        ("a{b:image-set(linear-gradient(red, blue) 1x, 'b.png' 2x);c:'d'}", ["b.png"]),
+        ("a{b:image-set('\\61.png' 1x)}", ["a.png"]),
+        ("a{b:image-set('a.png' 1x;c:d}e{content:'f'}", ["a.png"]),
+        ("a{b:image-set(url('a.png') 1x)}", ["a.png"]),
+        ("a{b:my-image-set('a.png' 1x)}", []),
+        ("/* image-set('a.png') */ a{b:'image-set('; c:'d'}", []),
+        ("a{b:image-set('' 1x, 'a", []),
+    ],
+)
+def test_strings_of_an_image_set_are_images(sheet, found):
+    assert list(references_in(sheet)) == [(reference, "img") for reference in found]

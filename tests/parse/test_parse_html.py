@@ -1,5 +1,6 @@
 import pytest
 
+from gossamer.messages import Manner
 from gossamer.outcomes import Outcome
 from gossamer.parse.directives import Refresh, refresh_in, robots_in_headers
 
@@ -88,6 +89,93 @@ def test_robots_meta(page_of, markup, nofollow, noindex):
 def test_robots_header(values, nofollow, noindex):
     headers = [("x-robots-tag", value) for value in values]
     assert robots_in_headers(headers) == (nofollow, noindex)
+
+
+@pytest.mark.parametrize(
+    ("markup", "nofollow"),
+    [
+        ("<meta name=examplebot content=nofollow>", True),
+        ("<meta content=none name=ExampleBot>", True),
+        ("<meta name=robots content=nofollow>", True),
+        ("<meta name=gossamer content=nofollow>", True),
+        ("<meta name=examplebot-images content=nofollow>", False),
+        ("<meta name=otherbot content=nofollow>", False),
+        ("<meta property=examplebot content=nofollow>", False),
+        ("<template></template><meta name=EXAMPLEBOT content=nofollow>", True),
+    ],
+)
+def test_a_page_is_heard_by_the_name_that_we_go_by(page_of, markup, nofollow):
+    """By that of all crawls, and by that of the order, in the tree and in the compiled reader."""
+    for _ in range(2):
+        assert page_of(markup, agent="ExampleBot").nofollow is nofollow
+        assert page_of(markup, manner=Manner(agent="examplebot")).nofollow is nofollow
+        # What it says to one robot is not remembered for another.
+        assert page_of(markup).nofollow is (nofollow and "example" not in markup.lower())
+
+
+@pytest.mark.parametrize(
+    ("value", "nofollow"),
+    [
+        ("examplebot: nofollow", True),
+        ("ExampleBot:none", True),
+        ("otherbot: noindex, examplebot: nofollow", True),
+        ("examplebot: noindex, otherbot: nofollow", False),
+        ("robots: nofollow", True),
+        ("otherbot: nofollow", False),
+    ],
+)
+def test_a_header_is_heard_by_the_name_that_we_go_by(page_of, value, nofollow):
+    headers = (("x-robots-tag", value),)
+    assert page_of("x", agent="ExampleBot", headers=headers).nofollow is nofollow
+    assert page_of("x", manner=Manner(agent="examplebot"), headers=headers).nofollow is nofollow
+    assert page_of("x", headers=headers).nofollow is (nofollow and "robots" in value)
+
+
+def test_who_is_called_description_leaves_descriptions_as_they_are(page_of):
+    page = page_of("<meta name=description content=nofollow>", agent="description")
+    assert (page.description, page.nofollow) == ("nofollow", False)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<template><base href=/no/></template>",
+        "<template><div><p><base href=/no/></div></template>",
+        "<template><template><base href=/no/></template></template>",
+        "<template shadowrootmode=open><base href=/no/></template>",
+        "<svg><base href=/no/></svg>",
+        "<svg><g><base href=/no/></g></svg>",
+        "<math><base href=/no/></math>",
+        "<base><base target=x>",
+    ],
+)
+def test_a_base_that_is_not_at_work_is_passed_over(page_of, markup):
+    url = page_of(f"{markup}<a href=x>x</a>").links[0].url
+    assert url == "http://site.example/dir/x"
+    url = page_of(f"{markup}<base href=/yes/><a href=x>x</a>").links[0].url
+    assert url == "http://site.example/yes/x"
+
+
+@pytest.mark.parametrize("inside", ["<svg><foreignObject>", "<svg><desc>", "<div><p>"])
+def test_a_base_of_html_counts_wherever_it_is(page_of, inside):
+    page = page_of(f"{inside}<base href=/yes/></svg><a href=x>x</a>")
+    assert page.links[0].url == "http://site.example/yes/x"
+
+
+def test_a_refresh_in_a_template_sends_nobody_on(page_of):
+    markup = "<meta http-equiv=refresh content='0;url=/there'>"
+    page = page_of(f"<template><div>{markup}</div></template>")
+    assert page.refresh is None
+    assert [(link.kind, link.url) for link in page.links] == [
+        ("refresh", "http://site.example/there")
+    ]
+    # One such element ends a drawing, so that it is outside.
+    for before in ("", "<svg>", "<template></template>"):
+        assert page_of(before + markup).refresh == "http://site.example/there"
+
+
+def test_a_title_in_a_template_is_none(page_of):
+    assert page_of("<template><title>no</title></template><title>yes</title>").title == "yes"
 
 
 def test_robots_header_counts_for_every_type(page_of):

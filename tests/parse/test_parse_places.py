@@ -172,3 +172,23 @@ def test_an_asset_is_not_refused_where_the_link_of_the_same_kind_is(page_of):
     page = page_of("<iframe src=x rel=nofollow></iframe>")
     assert [(link.kind, link.nofollow) for link in page.links] == [("iframe", True)]
     assert [(asset.kind, asset.nofollow) for asset in page.assets] == [("iframe", False)]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<style>a{b:image-set('a.png' 1x)}</style>",
+        "<p style=\"b:image-set('a.png' 1x)\">x</p>",
+        "<img STYLE=\"b:image-set('a.png' 1x)\" alt=x>",
+        "<a href=x style=\"b:-webkit-Image-Set('a.png' 1x\">x</a>",
+        "<table><tr><td style=\"b:image-set('a.png' 1x)\">x",
+        "<video style=\"b:image-set('a.png' 1x)\"></video>",
+        "<template></template><p style=\"b:image-set('a.png' 1x)\">x</p>",
+    ],
+)
+def test_strings_of_an_image_set_are_images(page_of, markup):
+    for _ in range(2):
+        page = page_of(markup)
+        assert [(link.kind, link.url) for link in page.assets] == [
+            ("img", "http://site.example/dir/a.png")
+        ]

@@ -246,7 +246,15 @@ def test_rows_must_be_as_many_as_there_are():
     from gossamer.parse import _skim
 
     with pytest.raises(ValueError, match="256 rows of 64"):
-        _skim.skim(b"x", {}, False, 1, 1, ROWS[1:])
+        _skim.skim(b"x", {}, False, 1, 1, ROWS[1:], ())
+
+
+@pytest.mark.parametrize(("name", "error"), [(b"", ValueError), ("bot", TypeError)])
+def test_names_of_robots_must_be_words(name, error):
+    from gossamer.parse import _skim
+
+    with pytest.raises(error):
+        _skim.skim(b"<meta name=x>", {}, False, 9, 9, ROWS, (b"robots", name))
 
 
 @pytest.mark.parametrize("meaning", [5, "\ud800"])
@@ -254,7 +262,7 @@ def test_names_of_characters_that_mean_no_text_are_an_error(meaning):
     from gossamer.parse import _skim
 
     with pytest.raises((TypeError, UnicodeError)):
-        _skim.skim(b"<p>&copy;", {"copy;": meaning}, False, 9, 9, ROWS)
+        _skim.skim(b"<p>&copy;", {"copy;": meaning}, False, 9, 9, ROWS, ())
 
 
 def test_every_attribute_that_is_read_is_noticed():

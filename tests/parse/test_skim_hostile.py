@@ -103,7 +103,7 @@ def test_every_shape_is_skimmed_in_linear_time(wants_label):
 
     for name, body in shapes():
         started = time.process_time()
-        _skim.skim(body, html5, wants_label, 1 << 30, MAX_TEXT, ROWS)
+        _skim.skim(body, html5, wants_label, 1 << 30, MAX_TEXT, ROWS, (b"robots",))
         assert time.process_time() - started < SECONDS, name
 
 
@@ -134,7 +134,7 @@ def test_memory_is_given_back(entities):
         for body in REPEATEDLY:
             for _ in range(times):
                 with suppress(TypeError):
-                    _skim.skim(body, entities, True, 1 << 30, MAX_TEXT, ROWS)
+                    _skim.skim(body, entities, True, 1 << 30, MAX_TEXT, ROWS, (b"robots",))
                 with suppress(TypeError):
                     _skim.said(body, entities)
 

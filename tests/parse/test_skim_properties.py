@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from skim_pages import damaged, made_page
 from skim_rig import DOCUMENTATION, assert_agrees, compiled_only, pages_of, skimmed
 
+from gossamer.parse.directives import names_of
+
 pytestmark = compiled_only
 CHARSETS = st.sampled_from(["utf-8", "utf-8", "", "iso-8859-1", "no such charset"])
 PAGES = st.randoms(use_true_random=False).map(made_page)
@@ -45,6 +47,18 @@ def test_pages_of_a_fixed_lot_are_read_alike():
             assert_agrees(body)
     # Otherwise all tests here would compare the tree with itself.
     assert count > 6_000
+
+
+@pytest.mark.parametrize("agent", ["keywords", "Description", "-", "refresh"])
+def test_pages_that_speak_to_another_robot_are_read_alike(agent):
+    random = Random(4)
+    count = 0
+    for _ in range(2_000):
+        body = made_page(random)
+        if b"<meta" in body.lower() and skimmed(body) is not None:
+            count += 1
+            assert_agrees(body, names=names_of(agent))
+    assert count > 100
 
 
 def test_damaged_pages_are_read_alike():

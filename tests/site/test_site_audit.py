@@ -70,6 +70,13 @@ FAULTS = {
         "languages",
         "<link rel=alternate hreflang=de href=/gone><link rel=alternate hreflang=fr href=/fine>",
     ),
+    "/in-headers": Reply(
+        fine("in headers").encode(),
+        headers={
+            "Content-Type": "text/html",
+            "Link": "</gone>; rel=canonical, </fine>; rel=alternate; hreflang=fr",
+        },
+    ),
     "/orphan": fine("orphan"),
     "/large": fine("large", body="x" * 2_100_000),
     "/slow": slow,
@@ -88,12 +95,12 @@ UNLINKED = {"/orphan", "/refused.png", "/loop/on", "/chain/on"}
 
 # For each rule: what it finds, and of each what belongs to it.
 EXPECTED = {
-    "broken-link": {"/gone": ["/", "/canonical-gone", "/languages"]},
+    "broken-link": {"/gone": ["/", "/canonical-gone", "/languages", "/in-headers"]},
     "broken-page": {"/gone-too": [], "/sitemap-only-gone": []},
     "broken-asset": {"/missing.png": ["/pictures"]},
     "broken-redirect": {"/to-gone": ["/"]},
     "redirect-loop": {"/loop": ["/loop/on", "/loop"]},
-    "canonical-to-error": {"/canonical-gone": ["/gone"]},
+    "canonical-to-error": {"/canonical-gone": ["/gone"], "/in-headers": ["/gone"]},
     "mixed-content-blocked": {"/insecure": ["http://127.0.0.9:1/x.js"]},
     "forbidden-link": {"/forbidden": ["/"]},
     "refused-asset": {"/refused.png": ["/pictures"]},
@@ -105,7 +112,7 @@ EXPECTED = {
     "canonical-chain": {"/canonical-chain": ["/canonical-end", "/fine"]},
     "canonical-to-hidden": {"/canonical-hidden": ["/hidden"]},
     "hreflang-broken": {"/languages": ["/gone"]},
-    "hreflang-no-return": {"/languages": ["/fine"]},
+    "hreflang-no-return": {"/languages": ["/fine"], "/in-headers": ["/fine"]},
     "orphan": {"/orphan": []},
     "sitemap-unsuitable": {"/sitemap-only-gone": [], "/hidden": []},
     "mixed-content": {"/insecure": ["http://127.0.0.9:1/x.png"]},

@@ -110,12 +110,13 @@ def test_max_time_stops_and_prints_what_is_there():
 
 
 @pytest.mark.req("S2.36", "S2.37")
-def test_errors_have_a_section_of_their_own_and_transient_ones_a_second_try():
+@pytest.mark.parametrize("status", [503, 408, 421, 425])
+def test_errors_have_a_section_of_their_own_and_transient_ones_a_second_try(status):
     tries = {"/flaky": 0}
 
     def flaky(asked: Asked):
         tries["/flaky"] += 1
-        return page(text="now") if tries["/flaky"] > 1 else Reply(b"later", 503)
+        return page(text="now") if tries["/flaky"] > 1 else Reply(b"later", status)
 
     answers = {
         "/": page("/gone", "/flaky", "/broken", "/fine"),

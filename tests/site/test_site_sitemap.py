@@ -66,6 +66,42 @@ def test_what_only_a_sitemap_names_comes_last_and_without_a_parent(more):
     assert site.url("/b") in left_out
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_a_sitemap_may_be_as_long_as_the_protocol_allows(workers):
+    """What stands behind the 10 MB that are read of a page is read, unless less is allowed."""
+
+    def long(asked: Asked) -> Reply:
+        short = sitemap_of("/a", "/orphan")(asked)
+        filler = b"<!--" + b"x" * 11_000_000 + b"--><url>"
+        return Reply(short.body.replace(b"<url>", filler, 1), headers=short.headers)
+
+    more = {"/robots.txt": robots_with("/map.xml"), "/map.xml": long}
+    limit = ("--set", "parse.max_sitemap_bytes=10500000")
+    with Site(PAGES | more) as site:
+        assert "/orphan" in paths(site_map(site.url(), "--workers", workers))
+        assert "/orphan" not in paths(site_map(site.url(), "--workers", workers, *limit))
+
+
+def test_sitemaps_without_end_end_and_a_note_says_so():
+    asked = []
+
+    def answer(path: str):
+        if not path.endswith(".xml"):
+            return PAGES.get(path)
+        asked.append(path)
+        stem = path.removesuffix(".xml")
+        places = "".join(f"<sitemap><loc>{stem}{name}.xml</loc></sitemap>" for name in "abcdefghij")
+        return Reply(f"<sitemapindex>{places}</sitemapindex>".encode())
+
+    with Site(answer) as site:
+        found = site_map(site.url(), "--set", "url.max_host_sitemaps=30")
+    # Another one is that which sites have by custom.
+    assert len(asked) == 31
+    (note,) = found["summary"]["notes"]
+    assert "URLs were not fetched because they look endless" in note
+    assert "sitemaps without end: more than 30 of 127.0.0.1" in note
+
+
 def test_a_sitemap_is_looked_for_once_and_its_absence_is_no_error():
     with Site(PAGES) as site:
         found = site_map(site.url())

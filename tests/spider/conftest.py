@@ -31,8 +31,11 @@ def make_spider() -> Iterator[MakeSpider]:
     """Make spiders with settings; they are closed after the test."""
     spiders: list[Spider] = []
 
-    def make(policy: AddressPolicy = LOOPBACK, **settings: object) -> Spider:
-        spiders.append(Spider(SpiderSettings(**settings), policy, SystemClock()))
+    def make(
+        policy: AddressPolicy = LOOPBACK, max_sitemap_bytes: int = 0, **settings: object
+    ) -> Spider:
+        given = SpiderSettings(**settings)
+        spiders.append(Spider(given, policy, SystemClock(), max_sitemap_bytes=max_sitemap_bytes))
         return spiders[-1]
 
     yield make

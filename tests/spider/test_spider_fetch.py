@@ -1,6 +1,7 @@
 """How a visit becomes a fetch, against a real server."""
 
 import errno
+import gzip
 import os
 import resource
 import socket
@@ -90,6 +91,7 @@ def server() -> Iterator[RawServer]:
         "utf-8": page(b"", "Location: /caf\xe9".encode(), status=b"302 Found"),
         "busy": page(b"", b"Retry-After: 120", status=b"503 Busy"),
         "large": page(b"z" * 50_000),
+        "large-gzip": page(gzip.compress(b"z" * 50_000), b"Content-Encoding: gzip"),
         "error": page(b"z" * 100_000, status=b"404 Not Found"),
         "clte": chunked(b"x", lines=(b"Content-Length: 1", b"X-Keep: yes")),
         "204": page(b"late", status=b"204 No Content"),
@@ -297,6 +299,32 @@ def test_a_document_beyond_the_limit_is_cut_there(
     assert not fetch.success
     wire = fetch_one(make_spider(max_wire_bytes=9_000), url(server, "large"))
     assert (wire.outcome, len(wire.raw)) == (Outcome.BODY_TOO_LARGE, 9_000)
+
+
+@pytest.mark.parametrize(("status", "number"), [(b"404 Gone", 2), (b"421 Elsewhere", 1)])
+def test_after_a_misdirected_request_comes_a_new_connection(
+    server: RawServer, make_spider: MakeSpider, status: bytes, number: int
+) -> None:
+    def tell(connection: Connection) -> bool:
+        connection.send(page(b"%d" % connection.number))
+        return True
+
+    server.behaviours |= {"wrong": page(b"no", status=status), "told": tell}
+    spider = make_spider()
+    assert fetch_one(spider, url(server, "wrong")).outcome is Outcome.HTTP_4XX
+    assert fetch_one(spider, url(server, "told")).body == b"%d" % number
+
+
+def test_a_sitemap_may_be_longer_than_a_page(server: RawServer, make_spider: MakeSpider) -> None:
+    spider = make_spider(max_doc_bytes=10_000, max_wire_bytes=9_000, max_sitemap_bytes=40_000)
+    # One handle after the other, so that the limits of one visit could reach the next.
+    for kind, most in ((Kind.PAGE, 9_000), (Kind.SITEMAP, 40_000), (Kind.PAGE, 9_000)):
+        fetch = fetch_one(spider, url(server, "large"), kind=int(kind))
+        assert (fetch.outcome, len(fetch.body)) == (Outcome.BODY_TOO_LARGE, most)
+        coded = fetch_one(spider, url(server, "large-gzip"), kind=int(kind))
+        assert (coded.outcome, len(coded.body)) == (Outcome.BODY_TOO_LARGE, max(most, 10_000))
+        error = fetch_one(spider, url(server, "error"), kind=int(kind))
+        assert len(error.body) == 65_536
 
 
 def test_an_error_page_is_kept_in_part(server: RawServer, make_spider: MakeSpider) -> None:

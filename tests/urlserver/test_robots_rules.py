@@ -155,6 +155,19 @@ def test_crawl_delay_is_that_of_our_group(text, delay):
     assert RuleSet(text.encode(), "gossamer").crawl_delay == delay
 
 
+@pytest.mark.parametrize(
+    "rule", ["/" + "*a" * 8_000 + "*{}", "/*" + "a" * 3_000 + "{}"], ids=["stars", "one star"]
+)
+def test_rules_made_to_be_slow_are_judged_like_others(rule):
+    """One path must not stop the crawl of all hosts."""
+    lines = "".join(f"Disallow: {rule.format(f'b{number}')}\n" for number in range(30))
+    rules = RuleSet(f"User-agent: *\n{lines}".encode(), "gossamer")
+    path = "/" + "a" * 7_900
+    assert least_cpu(lambda: rules.allows(path)) < 0.5
+    assert rules.allows(path)
+    assert rules.allows("/a/b/c")
+
+
 def test_sitemaps_belong_to_no_group_and_are_bounded():
     text = "Sitemap: http://a/1\nUser-agent: other\nDisallow: /\nsitemap: /two.xml\n"
     assert RuleSet(text.encode(), "gossamer").sitemaps == ("http://a/1", "/two.xml")

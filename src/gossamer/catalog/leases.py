@@ -214,10 +214,15 @@ def requeue(connection: sqlite3.Connection, tally: Tally, now: float, limit: int
 
 
 def try_again(
-    connection: sqlite3.Connection, tally: Tally, outcomes: Iterable[int], tries: int
+    connection: sqlite3.Connection,
+    tally: Tally,
+    outcomes: Iterable[int],
+    statuses: Iterable[int],
+    tries: int,
 ) -> int:
     """Turn documents that failed in these ways, in fewer tries than this, into pending ones."""
-    rows = connection.execute(QUERIES["failed_so"], (tries, json_list(outcomes))).fetchall()
+    ways = (tries, json_list(outcomes), json_list(statuses))
+    rows = connection.execute(QUERIES["failed_so"], ways).fetchall()
     connection.executemany(QUERIES["try_again_url"], [(doc_id,) for doc_id, _ in rows])
     for _, host_id in rows:
         tally.move(host_id, State.FAILED, State.PENDING)

@@ -297,9 +297,15 @@ ORDER BY next_fetch_at, doc_id LIMIT ?;
 UPDATE url SET state = 0, due_at = 0, tries = 0, next_fetch_at = NULL WHERE doc_id = ?;
 
 -- name: failed_so
--- Failed documents that were tried less often than this.
+-- Failed documents that were tried less often than this, by their outcome or by their last status.
 SELECT doc_id, host_id FROM url
-WHERE state = 4 AND tries < ? AND outcome IN (SELECT value FROM json_each(?)) ORDER BY doc_id;
+WHERE
+    state = 4 AND tries < ?
+    AND (
+        outcome IN (SELECT value FROM json_each(?))
+        OR (SELECT status FROM fetch WHERE fetch_id = last_fetch) IN (SELECT value FROM json_each(?))
+    )
+ORDER BY doc_id;
 
 -- name: try_again_url
 -- A failed document gets one more try.

@@ -251,10 +251,15 @@ class SqliteCatalog(SqliteReader):
                 break
         return requeued
 
-    def try_again(self, outcomes: Iterable[int], tries: int, now: float) -> int:
-        """Turn URLs that failed so, in fewer tries than this, into pending ones; count them."""
+    def try_again(
+        self, outcomes: Iterable[int], tries: int, now: float, *, statuses: Iterable[int] = ()
+    ) -> int:
+        """Turn URLs that failed so, in fewer tries than this, into pending ones; count them.
+
+        So: with one of these outcomes, or with one of these statuses.
+        """
         with self._counting("requeue URLs", now) as (connection, _, tally):
-            return leases.try_again(connection, tally, outcomes, tries)
+            return leases.try_again(connection, tally, outcomes, statuses, tries)
 
     def readmit(self, doc_ids: Iterable[int], now: float) -> int:
         """Turn excluded URLs into pending ones; return how many."""

@@ -8,7 +8,17 @@ from gossamer.cli.outline import Command, outline
 from gossamer.config.describe import rows, to_markdown
 from gossamer.config.load import load_with_origins
 from gossamer.objects.describe import objects_page
-from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, Rule, Wait, name_of
+from gossamer.outcomes import (
+    FOREVER,
+    PAGE_OUTCOMES,
+    PASSING_STATUSES,
+    RULES,
+    Outcome,
+    Rule,
+    Wait,
+    name_of,
+    rule_of,
+)
 
 _MADE = "This page is made from the source by `make docs`; change the descriptions there."
 
@@ -30,7 +40,8 @@ def outcomes_page() -> str:
         "",
         _MADE,
         "",
-        "Every fetch ends in exactly one of these classes, and every class has one rule.",
+        "Every fetch ends in exactly one of these classes, and every class has one rule (three",
+        "statuses have their own, see below).",
         "",
         "* **Tries**: how often the URL is tried before the outcome is final. A *soon* wait",
         "  begins at `retry_soon_seconds`, a *back-off* at `retry_back_off_seconds`; each doubles.",
@@ -43,7 +54,12 @@ def outcomes_page() -> str:
         "|---|--:|--:|---|---|---|",
     ]
     lines += [_outcome_row(outcome, RULES[outcome]) for outcome in Outcome]
+    statuses = ", ".join(map(str, sorted(PASSING_STATUSES)))
+    tries = rule_of(Outcome.HTTP_4XX, min(PASSING_STATUSES)).tries
     lines += [
+        "",
+        "Of `http.4xx` a few statuses are about the moment or the connection, and not about the",
+        f"document: {statuses} are tried {tries} times, with a *soon* wait.",
         "",
         "What a long wait might cure (TLS, protocol faults, unknown names) is final within one",
         "crawl; `gossamer crawl --recrawl` tries it again when its next fetch is due. The numbers",

@@ -25,7 +25,12 @@ class ParseSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         ),
     ] = 50_000
     max_sitemap_bytes: Annotated[
-        int, Meta(ge=1_024, le=1 << 30, description="The largest sitemap, unpacked.")
+        int,
+        Meta(
+            ge=1_024,
+            le=1 << 30,
+            description="The largest sitemap that is fetched and read, unpacked.",
+        ),
     ] = 52_428_800
     max_sitemap_urls: Annotated[
         int,

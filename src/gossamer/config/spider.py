@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 
 class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -15,7 +16,8 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         str,
         Meta(
             pattern=r"^[A-Za-z_-]+\Z",
-            description="The product token looked for in robots.txt (RFC 9309, 2.2.1).",
+            description="The product token looked for in robots.txt (RFC 9309, 2.2.1), robots meta "
+            "elements and X-Robots-Tag.",
         ),
     ] = "gossamer"
     timeout_update_ms: Annotated[
@@ -65,13 +67,18 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             ge=1,
             le=4_294_967_295,
             description="The largest body that is kept, decoded; what is longer is cut and "
-            "classed body.too_large.",
+            "classed body.too_large. Of a sitemap at least [parse] max_sitemap_bytes.",
             extra={"source_name": "Max_Doc_Size"},
         ),
     ] = 10_485_760
     max_wire_bytes: Annotated[
         int,
-        Meta(ge=1, le=4_294_967_295, description="The largest body that is read from the network."),
+        Meta(
+            ge=1,
+            le=4_294_967_295,
+            description="The largest body that is read from the network; of a sitemap at least "
+            "[parse] max_sitemap_bytes.",
+        ),
     ] = 10_485_760
     max_ratio: Annotated[
         int,
@@ -201,3 +208,12 @@ class SpiderSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             "their way may still take, at most timeout_request_ms.",
         ),
     ] = 10.0
+
+
+def for_sitemaps(settings: SpiderSettings, max_bytes: int) -> SpiderSettings:
+    """Return how sitemaps are fetched, which may be longer than pages."""
+    return replace(
+        settings,
+        max_doc_bytes=max(settings.max_doc_bytes, max_bytes),
+        max_wire_bytes=max(settings.max_wire_bytes, max_bytes),
+    )

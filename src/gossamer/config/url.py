@@ -95,6 +95,15 @@ class UrlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
             "(wildcard names).",
         ),
     ] = 10_000
+    max_host_sitemaps: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100_000_000,
+            description="More sitemaps than this of one host that other sitemaps name are "
+            "quarantined.",
+        ),
+    ] = 50_000
     trap_exempt: Annotated[
         tuple[str, ...],
         Meta(description="Hosts, or whole domains for their number of hosts, without trap rules."),

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 
 from gossamer.catalog.catalog import TrapCount
 from gossamer.config.url import UrlSettings
-from gossamer.messages import Findings, Found, News
+from gossamer.messages import Findings, Found, Kind, News
 from gossamer.outcomes import Outcome, State
 from gossamer.url.census import Census
 from gossamer.url.domains import DomainWatch
 from gossamer.url.families import family_of
 from gossamer.url.parts import host_of
 from gossamer.url.probation import Probation
+from gossamer.url.sitemaps import SitemapWatch
 from gossamer.url.traps import TrapWatch
 
 
@@ -33,6 +34,7 @@ class Admission:
         self._watch = TrapWatch(settings, self._census)
         self._probation = Probation(settings, self._census)
         self._domains = DomainWatch(settings, self._census)
+        self._sitemaps = SitemapWatch(settings, self._census)
 
     def begin(self, is_open: Callable[[str], bool]) -> None:
         """Begin a transaction; what was counted in one that has not ended never happened."""
@@ -48,6 +50,7 @@ class Admission:
             reason
             or self._watch.admit(found.host, found.url, found.depth)
             or self._domains.admit(found.host)
+            or (self._sitemaps.admit(found.host) if found.kind == Kind.SITEMAP else None)
         )
         if reason is None:
             return found

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from gossamer.catalog.catalog import FetchRow, UrlRow
 from gossamer.config.settings import Settings
-from gossamer.config.spider import SpiderSettings
+from gossamer.config.spider import SpiderSettings, for_sitemaps
 from gossamer.errors import StoreError
 from gossamer.handlers.visited import VisitedPage
-from gossamer.messages import Document, Fetch, Visit
+from gossamer.messages import Document, Fetch, Kind, Visit
 from gossamer.parse.page import understand
 from gossamer.spider.decode import Decoder
 from gossamer.spider.head import Head, read_head
@@ -23,7 +23,10 @@ def read_back(archive: Path, row: UrlRow, fetch: FetchRow, settings: Settings) -
             f"nothing is stored for {row.url}: {fetch.detail or 'there was no response'}"
         )
     stored = read_document(archive, fetch.pointer)
-    head, body = understood(stored, settings.spider)
+    limits = settings.spider
+    if row.kind is Kind.SITEMAP:
+        limits = for_sitemaps(limits, settings.parse.max_sitemap_bytes)
+    head, body = understood(stored, limits)
     return Document(
         Fetch(
             visit=Visit(0, row.doc_id, "", row.url, depth=row.depth, kind=int(row.kind)),
@@ -60,5 +63,6 @@ def visited_page(
 ) -> VisitedPage:
     """Return a page as users see it, understood anew from its stored bytes."""
     document = read_back(archive, row, fetch, settings)
-    page = understand(document, settings.parse, joiner) if document.fetch.success else None
+    agent = settings.spider.robots_agent
+    page = understand(document, settings.parse, joiner, agent) if document.fetch.success else None
     return VisitedPage(document, page)

@@ -77,6 +77,7 @@ class Intake:
         self._clock = clock
         self._send = send
         self._parse_settings = settings.parse
+        self._agent = settings.spider.robots_agent
         self._joiner = Joiner(settings.url)
         self._finder = _finder(settings, assignment.start_urls, self._joiner)
         self._handlers = load_handlers(settings.handlers.use, assignment.main_script, settings)
@@ -220,7 +221,7 @@ class Intake:
     def _read(self, work: _Work) -> None:
         fetch = work.document.fetch
         if fetch.outcome in _UNDERSTOOD and 200 <= fetch.status < 300:
-            work.page = understand(work.document, self._parse_settings, self._joiner)
+            work.page = understand(work.document, self._parse_settings, self._joiner, self._agent)
             if self._copies is not None:
                 self._copies.keep(fetch, work.page)
 

@@ -245,7 +245,7 @@ def wired(
     policy = AddressPolicy(settings.url, own_addresses=own_addresses())
     fetches_pages = settings.crawl.workers == 0 and not shared
     own = settings.spider if fetches_pages else robots_spider_settings(settings)
-    spider = Spider(own, policy, clock)
+    spider = Spider(own, policy, clock, max_sitemap_bytes=settings.parse.max_sitemap_bytes)
     resolver = Resolver(settings.urlserver)
     urlserver = UrlServer(settings.urlserver, robots_agent=settings.spider.robots_agent)
     crew = make_crew(spider, policy)

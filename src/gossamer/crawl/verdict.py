@@ -3,13 +3,13 @@
 from gossamer.catalog.catalog import Verdict
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.messages import Findings
-from gossamer.outcomes import RULES, State, wait_before_try
+from gossamer.outcomes import State, rule_of, wait_before_try
 
 
 def verdict(findings: Findings, settings: UrlServerSettings, now: float) -> Verdict:
     """Return what the catalog is to remember of these findings; `now` is wall time."""
     outcome = findings.outcome
-    rule = RULES[outcome]
+    rule = rule_of(outcome, findings.status)
     if findings.tries >= rule.tries:
         return Verdict(findings, rule.final, 0.0)
     wait = wait_before_try(
@@ -18,6 +18,7 @@ def verdict(findings: Findings, settings: UrlServerSettings, now: float) -> Verd
         settings.retry_soon_seconds,
         settings.retry_back_off_seconds,
         settings.max_tries,
+        status=findings.status,
     )
     if wait is None:
         return Verdict(findings, rule.final, 0.0)

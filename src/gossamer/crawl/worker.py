@@ -72,7 +72,9 @@ def main(arguments: Sequence[str]) -> int:
     clock = SystemClock()
     policy = AddressPolicy.from_bytes(assignment.policy)
     with excused(link):
-        spider = Spider(assignment.settings.spider, policy, clock)
+        settings = assignment.settings
+        most = settings.parse.max_sitemap_bytes
+        spider = Spider(settings.spider, policy, clock, max_sitemap_bytes=most)
         intake = Intake(assignment, archive_store(assignment, clock), watch, clock, link.send)
     worker = Worker(spider, intake, link.send)
     say_ready(link, arguments)

@@ -11,6 +11,7 @@ class Skim(Protocol):
         most_places: int,
         text_length: int,
         rows: bytes | None,
+        names: tuple[bytes, ...],
         /,
     ) -> (
         tuple[

@@ -21,16 +21,32 @@ _REFERENCE: Final = re.compile(
          | {_STRING} | ["'][^\\\n]*+(?:\\.[^\\\n]*+)*+)""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+# What stands between the strings of an image-set().
+_SET_TOKEN: Final = re.compile(
+    rf"""\\. | {_COMMENT} | {_STRING} | ["'][^\\\n]*+(?:\\.[^\\\n]*+)*+
+      | url\({_SPACE}*+{_BARE}*+(?:{_ESCAPED}{_BARE}*+)*+{_SPACE}*+\)
+      | (?<![\w-])((?:-webkit-)?image-set)\( | [(){{}};]""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
 _ESCAPE: Final = re.compile(r"\\(?:([0-9a-f]{1,6})\s?|(.))", re.IGNORECASE | re.DOTALL)
 _FONT_ENDINGS: Final = (".woff2", ".woff", ".ttf", ".otf", ".eot")
 
 
 def references_in(sheet: str) -> Iterator[tuple[str, str]]:
-    """Yield (reference, asset kind) for each distinct url() and @import outside comments."""
+    """Yield (reference, asset kind) for each distinct url(), @import and image outside comments.
+
+    An image: a string of an image-set(), where a url() may stand as well.
+    """
     folded = sheet.lower()
     # Most style blocks have no reference, and this says so ten times faster than the expression.
-    if "url(" not in folded and "@import" not in folded:
-        return
+    if "url(" in folded or "@import" in folded:
+        yield from _references(sheet)
+    if "image-set(" in folded:
+        for reference in _strings_of_sets(sheet):
+            yield _ESCAPE.sub(_unescaped, reference), "img"
+
+
+def _references(sheet: str) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for found in _REFERENCE.finditer(sheet):
         rule, *in_url, double, single = found.groups()
@@ -41,6 +57,22 @@ def references_in(sheet: str) -> Iterator[tuple[str, str]]:
         if "\\" in reference:
             reference = _ESCAPE.sub(_unescaped, reference)
         yield reference, "css" if rule else kind_in_style(reference)
+
+
+def _strings_of_sets(sheet: str) -> Iterator[str]:
+    opened: list[bool] = []
+    """For each parenthesis that is open, whether it is that of an image-set()."""
+    for found in _SET_TOKEN.finditer(sheet):
+        double, single, name = found.groups()
+        if name or found[0] == "(":
+            opened.append(bool(name))
+        elif found[0] == ")":
+            del opened[-1:]
+        elif found[0] in ("{", "}", ";"):
+            # Somebody forgot to close it.
+            opened.clear()
+        elif (double or single) and opened and opened[-1]:
+            yield double or single
 
 
 def _is_no_url(sheet: str, found: re.Match[str]) -> bool:

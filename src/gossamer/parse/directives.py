@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from gossamer.url.header import reference_in_header
 
 AGENT_NAME: Final = "gossamer"
 ROBOTS_NAMES: Final = frozenset(("robots", AGENT_NAME))
-METAS: Final = (
-    f"meta:is([name=robots i], [name={AGENT_NAME} i], [name=description i], [http-equiv=refresh i])"
-)
-"""Selects the meta elements that are read."""
+"""By these names a page speaks to us, whatever we call ourselves."""
 IMMEDIATE_SECONDS: Final = 10.0
 """A refresh within this time is a redirect; a slower one is a link (S4.23)."""
 
@@ -51,6 +49,21 @@ class Refresh(NamedTuple):
         return self.seconds <= IMMEDIATE_SECONDS
 
 
+@lru_cache(maxsize=64)
+def names_of(*agents: str) -> frozenset[str]:
+    """Return the names by which a page speaks to who asks under these product tokens, if any."""
+    tokens = {agent.lower() for agent in agents if agent}
+    # By that name it says what it is about, whoever calls himself so.
+    return ROBOTS_NAMES | tokens - {"description"}
+
+
+@lru_cache(maxsize=64)
+def metas_for(names: frozenset[str]) -> str:
+    """Return what selects the meta elements that are read, robots being called by these names."""
+    named = "".join(f'[name="{name}" i], ' for name in sorted(names))
+    return f"meta:is({named}[name=description i], [http-equiv=refresh i])"
+
+
 def robots_in_meta(contents: Iterable[str]) -> Robots:
     """Return the union of the contents of all robots meta elements that concern us."""
     words: set[str] = set()
@@ -60,12 +73,14 @@ def robots_in_meta(contents: Iterable[str]) -> Robots:
     return _robots(words) if words else NOTHING_ASKED
 
 
-def robots_in_headers(headers: Iterable[tuple[str, str]]) -> Robots:
+def robots_in_headers(
+    headers: Iterable[tuple[str, str]], names: frozenset[str] = ROBOTS_NAMES
+) -> Robots:
     """Return the union of all X-Robots-Tag headers that concern us (names in lower case)."""
     words: set[str] = set()
     for name, value in headers:
         if name == "x-robots-tag":
-            words |= _words_for_us(value[:_LOOKED_AT])
+            words |= _words_for_us(value[:_LOOKED_AT], names)
     return _robots(words) if words else NOTHING_ASKED
 
 
@@ -89,7 +104,7 @@ def refresh_in_header(value: str) -> Refresh | None:
     return refresh_in(reference_in_header(value))
 
 
-def _words_for_us(value: str) -> set[str]:
+def _words_for_us(value: str, our_names: frozenset[str]) -> set[str]:
     words: set[str] = set()
     for_us = True
     for part in value.lower().split(","):
@@ -97,7 +112,7 @@ def _words_for_us(value: str) -> set[str]:
         names = before.split()
         # More than one word before it: the colon is that of a date, which may have a comma, too.
         if colon and len(names) == 1 and names[0] not in _WITH_VALUE:
-            for_us = names[0] == AGENT_NAME
+            for_us = names[0] in our_names
             part = after  # noqa: PLW2901 -- the rest of the part is a directive like the others
         if for_us:
             words |= _directives(part)

@@ -7,7 +7,6 @@ it is given, which are limited. docs/decisions/feeds.md says why this is a reade
 import hashlib
 import re
 from collections.abc import Iterable
-from itertools import islice
 from typing import Final
 
 from gossamer.outcomes import Outcome
@@ -16,6 +15,7 @@ from gossamer.parse.feed_items import Maker, NoFeedError, language_of
 from gossamer.parse.feed_json import JsonReader
 from gossamer.parse.feed_records import Enclosure, Feed, FeedLimits, Item
 from gossamer.parse.feed_xml import FeedHandler
+from gossamer.parse.link_headers import links_in
 from gossamer.parse.sitemap import unpack
 from gossamer.parse.sniff import root_of
 from gossamer.parse.xml_reader import EnoughError, RefusedError, read_loosely, read_strictly
@@ -51,13 +51,6 @@ _PERIODS: Final = {
     "yearly": 31_536_000,
 }
 _LONGEST_TTL: Final = 31_536_000
-_MAX_HEADERS: Final = 64
-_MAX_HEADER: Final = 8_192
-_LINK_VALUE: Final = re.compile(r"<([^<>]{1,2048})>((?>[^,<>\"]++|\"[^\"]*+\")*+)")
-_RELATION: Final = re.compile(
-    r";\s{0,8}rel\s{0,8}=\s{0,8}(?:\"([^\"]{1,256})\"|([^\s;,\"]{1,256}))",
-    re.IGNORECASE,
-)
 
 
 def read_feed(
@@ -78,12 +71,9 @@ def read_feed(
 def link_header(values: Iterable[str]) -> dict[str, str]:
     """Return relation -> first reference of the values of Link headers (RFC 8288), as written."""
     found: dict[str, str] = {}
-    for value in islice(values, _MAX_HEADERS):
-        for link in _LINK_VALUE.finditer(value[:_MAX_HEADER]):
-            relation = _RELATION.search(link[2])
-            if relation:
-                for word in (relation[1] or relation[2]).lower().split():
-                    found.setdefault(word, link[1].strip())
+    for link in links_in(values):
+        for relation in link.relations:
+            found.setdefault(relation, link.reference)
     return found
 
 

@@ -19,18 +19,26 @@ from gossamer.messages import Link, Page
 from gossamer.outcomes import Outcome
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import (
-    METAS,
     NOTHING_ASKED,
     ROBOTS_NAMES,
     Refresh,
     Robots,
+    metas_for,
     refresh_in,
     refresh_in_header,
     robots_in_meta,
 )
 from gossamer.parse.flood import cut_flood
 from gossamer.parse.pieces import Told, told_by
-from gossamer.parse.places import base_in, read_places, refused_in, text_of
+from gossamer.parse.places import (
+    STYLED_BY_SET,
+    add_style,
+    base_in,
+    is_at_work,
+    read_places,
+    refused_in,
+    text_of,
+)
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
@@ -54,8 +62,12 @@ def understand_html(
     *,
     content_type: str = HTML,
     refresh_header: str = "",
+    names: frozenset[str] = ROBOTS_NAMES,
 ) -> Page:
-    """Return what a page says; `charset` is the label of the HTTP header."""
+    """Return what a page says; `charset` is the label of the HTTP header.
+
+    By `names` it speaks to robots.
+    """
     notes: list[str] = []
     if len(body) > settings.max_bytes:
         notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")
@@ -68,15 +80,16 @@ def understand_html(
             charset,
             with_fingerprint=settings.near_duplicates,
             most_places=settings.max_links * _PLACES_PER_LINK,
+            names=names,
         )
         if skimmed is None:
             tree = _tree(body, charset, notes)
             reader = _Reader(tree, tree.encoding or "", url, settings, joiner, notes)
-            return reader.page(content_type, refresh_header)
-        told = None if refresh_header else told_by(skimmed.pieces)
+            return reader.page(content_type, refresh_header, names)
+        told = None if refresh_header else told_by(skimmed.pieces, names)
         if told is None:
             rest = _RestReader(skimmed, url, settings, joiner, notes)
-            return rest.page(content_type, refresh_header)
+            return rest.page(content_type, refresh_header, names)
         references = References(
             url,
             joiner,
@@ -135,14 +148,14 @@ class _Reader:
         self._refresh: str | None = None
         self._description: str | None = None
 
-    def page(self, content_type: str, refresh_header: str) -> Page:
+    def page(self, content_type: str, refresh_header: str, names: frozenset[str]) -> Page:
         """Return the page; the tree is used up."""
         title = self._title()
         hrefs = self._plain_links()
         unseen = self._tree.select("script") + self._tree.select("style")
         if refresh_header:
             self._send_on(refresh_in_header(refresh_header), immediately=True)
-        robots = self._read_metas()
+        robots = self._read_metas(names)
         self._read_rare_places()
         self._read_styles(unseen)
         self._read_links(hrefs)
@@ -166,19 +179,19 @@ class _Reader:
 
     def _title(self) -> str:
         for element in self._tree.select("title"):
-            if element.namespace is Namespace.HTML:
+            if is_at_work(element):
                 return _trimmed(element.text, MAX_TITLE)
         return ""
 
     def _plain_links(self) -> list[str]:
         return cast("list[str]", self._tree.xpath("//a/@href"))
 
-    def _read_metas(self) -> Robots:
+    def _read_metas(self, names: frozenset[str]) -> Robots:
         """Read the meta elements: what they ask of robots, the description, a refresh."""
         robots: list[str] = []
-        for element in self._tree.select(METAS):
+        for element in self._tree.select(metas_for(names)):
             name = text_of(element, "name").lower()
-            if name in ROBOTS_NAMES:
+            if name in names:
                 robots.append(text_of(element, "content"))
             elif name == "description":
                 if self._description is None:
@@ -186,7 +199,8 @@ class _Reader:
             else:
                 # Inside noscript it is for readers without script, who often get less.
                 hidden = getattr(element.parent, "tag", "") == "noscript"
-                self._send_on(refresh_in(text_of(element, "content")), immediately=not hidden)
+                is_heard = not hidden and is_at_work(element)
+                self._send_on(refresh_in(text_of(element, "content")), immediately=is_heard)
         return robots_in_meta(robots)
 
     def _send_on(self, refresh: Refresh | None, *, immediately: bool) -> None:
@@ -208,6 +222,9 @@ class _Reader:
                 references.add_asset(text_of(element, "codebase"), "other")
         for element in tree.select("command"):
             references.add_asset(text_of(element, "icon"), "img")
+        # The search finds styles by their url().
+        for element in tree.select(STYLED_BY_SET):
+            add_style(references, element)
         root = tree.root
         if root is not None:
             references.add_asset(text_of(root, "manifest"), "other")

@@ -6,12 +6,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from gossamer.config.parse import ParseSettings
-from gossamer.messages import Document, Kind, Page
+from gossamer.messages import Document, Fetch, Kind, Page
 from gossamer.outcomes import Outcome
 from gossamer.parse.charset import codec_of
 from gossamer.parse.css import references_in
-from gossamer.parse.directives import NOTHING_ASKED, robots_in_headers
+from gossamer.parse.directives import AGENT_NAME, NOTHING_ASKED, names_of, robots_in_headers
 from gossamer.parse.html import understand_html
+from gossamer.parse.link_headers import links_in
+from gossamer.parse.places import add_link_element
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.sniff import (
     CSS,
@@ -25,11 +27,24 @@ from gossamer.parse.sniff import (
 )
 
 _PEEK: Final = 4_096
+# What these say are entries and stories, not what a header adds to them.
+_LISTS: Final = (int(Kind.SITEMAP), int(Kind.FEED))
+# Of what a link element may say, that which servers say in headers and somebody heeds.
+_HEADER_RELATIONS: Final = frozenset(
+    ("canonical", "alternate", "next", "prev", "previous", "stylesheet")
+)
 
 
-def understand(document: Document, settings: ParseSettings, joiner: Joiner) -> Page:
-    """Return what a document says; whatever its bytes are, this does not raise."""
+def understand(
+    document: Document, settings: ParseSettings, joiner: Joiner, agent: str = AGENT_NAME
+) -> Page:
+    """Return what a document says; whatever its bytes are, this does not raise.
+
+    `agent` is the product token by which we are known to sites, unless the order names another.
+    """
     fetch = document.fetch
+    manner = fetch.visit.manner
+    names = names_of(agent, "" if manner is None else manner.agent)
     headers = fetch.first_headers()
     claimed, charset = claimed_by(headers.get("content-type"))
     content_type = content_type_of(claimed, fetch.body)
@@ -42,10 +57,15 @@ def understand(document: Document, settings: ParseSettings, joiner: Joiner) -> P
             joiner,
             content_type=content_type,
             refresh_header=headers.get("refresh", ""),
+            names=names,
         )
     else:
         page = _understand_other(document, content_type, charset, settings, joiner)
-    robots = robots_in_headers(fetch.headers) if "x-robots-tag" in headers else NOTHING_ASKED
+    robots = NOTHING_ASKED
+    if "x-robots-tag" in headers:
+        robots = robots_in_headers(fetch.headers, names)
+    if "link" in headers and fetch.visit.kind not in _LISTS:
+        page = _with_header_links(page, fetch, settings, joiner)
     if page.content_type == content_type == claimed and robots is NOTHING_ASKED:
         return page
     detail = page.detail
@@ -57,6 +77,34 @@ def understand(document: Document, settings: ParseSettings, joiner: Joiner) -> P
         nofollow=page.nofollow or (robots.nofollow and settings.obey_robots_meta),
         noindex=page.noindex or robots.noindex,
         detail=detail,
+    )
+
+
+def _with_header_links(page: Page, fetch: Fetch, settings: ParseSettings, joiner: Joiner) -> Page:
+    """Return the page with what its Link headers refer to, as if that came last in its head.
+
+    They are relative to the URL, whatever the base of the page.
+    """
+    left = settings.max_links - len(page.links) - len(page.assets)
+    references = References(fetch.visit.url, joiner, max(left, 0))
+    for link in links_in(value for name, value in fetch.headers if name == "link"):
+        if not _HEADER_RELATIONS.isdisjoint(link.relations):
+            add_link_element(references, link.reference, link.relations, link.parameter)
+    links, assets = references.links_and_assets()
+    if not (links or assets or references.dropped):
+        return page
+    canonical = next((link.url for link in links if link.kind == "canonical"), None)
+    known = dict(page.languages)
+    languages = tuple(pair for pair in references.languages() if pair[0] not in known)
+    note = references.note() if references.dropped else ""
+    return replace(
+        page,
+        links=tuple(dict.fromkeys((*page.links, *links))),
+        assets=tuple(dict.fromkeys((*page.assets, *assets))),
+        canonical=page.canonical or canonical,
+        languages=page.languages + languages,
+        outcome=Outcome.PARSE_TRUNCATED if note and page.outcome is Outcome.OK else page.outcome,
+        detail="; ".join(filter(None, (page.detail, note))),
     )
 
 

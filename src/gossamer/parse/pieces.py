@@ -5,17 +5,19 @@ does not depend on the page that it is in, so it is read once and remembered as 
 """
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from turbohtml import parse
 
-from gossamer.parse.directives import METAS, ROBOTS_NAMES
-from gossamer.parse.places import ASSET_PLACES, read_places, refused_in, text_of
+from gossamer.parse.directives import ROBOTS_NAMES, metas_for
+from gossamer.parse.places import ASSET_PLACES, STYLED_BY_SET, read_places, refused_in, text_of
 from gossamer.parse.references import References
 
 # Read in an order of their own, or of influence on others: these need the page as a whole.
 _NOT_ALONE: Final = (
-    "applet, base, command, embed[codebase], object, style, html[manifest], head[profile]"
+    "applet, base, command, embed[codebase], object, style, html[manifest], head[profile], "
+    + STYLED_BY_SET
 )
 # Most pieces are one of these elements, with nothing in it.
 _SIMPLE: Final = (b"<a ", b"<img ", b"<link ", b"<script ")
@@ -38,6 +40,8 @@ _LEARNED_AT_ONCE: Final = 2
 _MOST_PIECES: Final = 256
 _LONGEST_REMEMBERED: Final = 512
 _MOST_REMEMBERED: Final = 4_096
+# Those who ask under several names speak of few of them at a time.
+_MOST_MEMORIES: Final = 8
 
 
 class Told(NamedTuple):
@@ -78,9 +82,10 @@ class _Notes(References):
 
 
 class Pieces:
-    """Remembers what pieces say, a bounded number of them."""
+    """Remembers what pieces say to robots of these names, a bounded number of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: frozenset[str] = ROBOTS_NAMES) -> None:
+        self._names = names
         self._told: dict[bytes, Told | None] = {}
         self._turn = 0
 
@@ -114,7 +119,7 @@ class Pieces:
             self._read(unknown[self._turn % len(unknown)])
 
     def _read(self, piece: bytes) -> Told | None:
-        told = _read(piece)
+        told = _read(piece, self._names)
         if len(piece) <= _LONGEST_REMEMBERED:
             if len(self._told) >= _MOST_REMEMBERED:
                 self._told.clear()
@@ -122,8 +127,8 @@ class Pieces:
         return told
 
 
-def _read(piece: bytes) -> Told | None:
-    return _read_plainly(piece) or _read_by_parser(piece)
+def _read(piece: bytes, names: frozenset[str] = ROBOTS_NAMES) -> Told | None:
+    return _read_plainly(piece) or _read_by_parser(piece, names)
 
 
 def _read_plainly(piece: bytes) -> Told | None:
@@ -150,14 +155,14 @@ def _read_plainly(piece: bytes) -> Told | None:
     return Told([], [(asset, text)], [], [], [], is_assets_only=True) if asset else None
 
 
-def _read_by_parser(piece: bytes) -> Told | None:
+def _read_by_parser(piece: bytes, names: frozenset[str] = ROBOTS_NAMES) -> Told | None:
     tree = parse(piece, positions=False, encoding="utf-8")
-    is_simple = piece.startswith(_SIMPLE)
+    is_simple = piece.startswith(_SIMPLE) and b"style" not in piece.lower()
     if not is_simple and tree.select(_NOT_ALONE):
         return None
     robots: list[str] = []
-    for element in () if is_simple else tree.select(METAS):
-        if text_of(element, "name").lower() not in ROBOTS_NAMES:
+    for element in () if is_simple else tree.select(metas_for(names)):
+        if text_of(element, "name").lower() not in names:
             return None
         robots.append(text_of(element, "content"))
     notes = _Notes()
@@ -170,5 +175,9 @@ def _read_by_parser(piece: bytes) -> Told | None:
     return Told(links, assets, refused, notes.by_language, robots, not says_more)
 
 
-_pieces: Final = Pieces()
-told_by: Final = _pieces.told_by
+_memory_for = lru_cache(maxsize=_MOST_MEMORIES)(Pieces)
+
+
+def told_by(pieces: list[bytes], names: frozenset[str]) -> Told | None:
+    """Return what the pieces of a page say to robots of these names, as far as pieces can."""
+    return _memory_for(names).told_by(pieces)

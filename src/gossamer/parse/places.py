@@ -3,10 +3,12 @@
 Requirements 3b lists the places. Kinds of assets: img, css, js, video, audio, font, iframe, other.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from turbohtml import Document as Tree
-from turbohtml import Element, Namespace
+from turbohtml import DocumentFragment, Element, Namespace
 from turbohtml import Link as Place
 
 from gossamer.parse.css import kind_in_style, references_in
@@ -101,9 +103,11 @@ _PRELOADED: Final = {
 _FEED_TYPES: Final = frozenset(
     ("application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json")
 )
-# How far above a button its form is looked for: the climb must not cost more than the page.
-_FORM_HEIGHT: Final = 32
+# How far above an element its form or template is looked for: the climb must not cost more than
+# the page.
+_HEIGHT: Final = 32
 _MAX_LANGUAGE: Final = 64
+STYLED_BY_SET: Final = '[style*="image-set(" i]'
 # Without this type a link with rel=search leads to a page for people.
 _OPEN_SEARCH: Final = "application/opensearchdescription+xml"
 _MEDIA: Final = {"image": "img", "video": "video", "audio": "audio"}
@@ -128,7 +132,7 @@ def read_places(references: References, places: list[Place], limit: int) -> int:
             add_place(references, element, attribute, reference)
         elif element is not styled:
             # It comes once for each of its references.
-            _add_style(references, element)
+            add_style(references, element)
             styled = element
         if tag in ("img", "object", "input"):
             references.add_link(text_of(element, "usemap"), "usemap")
@@ -151,7 +155,7 @@ def add_place(references: References, element: Element, attribute: str, referenc
     if place in ASSET_PLACES and place not in LINK_PLACES:
         references.add_asset(reference, ASSET_PLACES[place])
     elif tag == "link" and attribute == "href":
-        _add_link_element(references, element, reference)
+        add_link_element(references, reference, words_of(element, "rel"), partial(text_of, element))
     elif attribute == "formaction":
         _add_form_action(references, element, reference)
     elif tag == "source" and attribute == "src":
@@ -162,15 +166,16 @@ def add_place(references: References, element: Element, attribute: str, referenc
         _add_by_table(references, element, attribute, reference)
 
 
-def _add_style(references: References, element: Element) -> None:
+def add_style(references: References, element: Element) -> None:
     """Add what a style attribute refers to; its end closes a url() that is still open."""
     for reference, kind in references_in(text_of(element, "style") + ")"):
         references.add_asset(reference, kind)
 
 
-def _add_link_element(references: References, element: Element, reference: str) -> None:
-    """Add the target of a link element, by its rel."""
-    words = words_of(element, "rel")
+def add_link_element(
+    references: References, reference: str, words: list[str], attribute: Callable[[str], str]
+) -> None:
+    """Add the target of a link element, or of one in a header, by the words of its rel."""
     if "stylesheet" in words:
         references.add_asset(reference, "css")
         return
@@ -178,21 +183,21 @@ def _add_link_element(references: References, element: Element, reference: str) 
         if word in _LINK_RELS:
             kind = _LINK_RELS[word]
             if kind == "alternate":
-                if text_of(element, "type").strip().lower() in _FEED_TYPES:
+                if attribute("type").strip().lower() in _FEED_TYPES:
                     kind = "feed"
-                language = text_of(element, "hreflang").strip().lower()[:_MAX_LANGUAGE]
+                language = attribute("hreflang").strip().lower()[:_MAX_LANGUAGE]
                 if language:
                     references.add_language(language, reference)
             references.add_link(reference, kind)
             return
-        if word == "search" and text_of(element, "type").strip().lower() != _OPEN_SEARCH:
+        if word == "search" and attribute("type").strip().lower() != _OPEN_SEARCH:
             references.add_link(reference, "search")
             return
         if word in _ASSET_RELS:
             references.add_asset(reference, _ASSET_RELS[word])
             return
         if word in _PRELOADS:
-            _add_preloaded(references, element, reference)
+            _add_preloaded(references, reference, attribute("as").strip().lower())
             return
         if word in _NO_REFERENCE_RELS:
             return
@@ -208,9 +213,21 @@ def base_in(tree: Tree) -> str:
     """Return what references are relative to, "" for the page: the first base with href counts."""
     for element in tree.select("base"):
         href = element.attr("href")
-        if href is not None:
+        if href is not None and is_at_work(element):
             return href
     return ""
+
+
+def is_at_work(element: Element) -> bool:
+    """Whether it is one of HTML and of the page itself: in a template it is only kept for later."""
+    if element.namespace is not Namespace.HTML:
+        return False
+    parent = element.parent
+    for _ in range(_HEIGHT):
+        if not isinstance(parent, Element):
+            break
+        parent = parent.parent
+    return not isinstance(parent, DocumentFragment)
 
 
 def text_of(element: Element, attribute: str) -> str:
@@ -218,8 +235,7 @@ def text_of(element: Element, attribute: str) -> str:
     return element.attr(attribute) or ""
 
 
-def _add_preloaded(references: References, element: Element, reference: str) -> None:
-    purpose = text_of(element, "as").strip().lower()
+def _add_preloaded(references: References, reference: str, purpose: str) -> None:
     if purpose in ("", "document"):
         references.add_link(reference, "prefetch")
     else:
@@ -235,7 +251,7 @@ def _add_form_action(references: References, element: Element, reference: str) -
 
 def _method_of_form(element: Element) -> str:
     parent = element.parent
-    for _ in range(_FORM_HEIGHT):
+    for _ in range(_HEIGHT):
         if not isinstance(parent, Element):
             break
         if parent.tag == "form":

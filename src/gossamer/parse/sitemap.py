@@ -29,6 +29,8 @@ _BARE_AMPERSAND: Final = re.compile(
     r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)"
 )
 _DECLARATION: Final = re.compile(r"<\?xml[^>]{0,512}\?>")
+# Twenty for each entry of a full sitemap; nobody makes more mistakes of a kind without intention.
+_MOST_REPAIRS: Final = 1_000_000
 _TEXT_ENTRY: Final = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t]{0,64}(https?://\S{1,65535})", re.IGNORECASE
 )
@@ -146,8 +148,8 @@ def _repaired(body: bytes) -> bytes:
     """Return the document as UTF-8 without what most often breaks it: bare `&`, control bytes."""
     wide = body[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = body.decode("utf-16" if wide else "utf-8", "replace").lstrip("\ufeff\t\n\r ")
-    text = _DECLARATION.sub("", NOT_XML.sub("", text), count=1)
-    return _BARE_AMPERSAND.sub("&amp;", text).encode("utf-8", "replace")
+    text = _DECLARATION.sub("", NOT_XML.sub("", text, count=_MOST_REPAIRS), count=1)
+    return _BARE_AMPERSAND.sub("&amp;", text, count=_MOST_REPAIRS).encode("utf-8", "replace")
 
 
 class _Scan:

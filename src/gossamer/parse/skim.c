@@ -324,6 +324,7 @@ struct tag {
 struct page {
     const byte *start, *at, *end;
     PyObject *entities;             /* borrowed: name, mostly with semicolon -> text */
+    PyObject *names;                /* borrowed: by these, in lower case, robots are spoken to */
     PyObject *references;           /* new: reference -> False */
     PyObject *refused;              /* new, or NULL: met only in links that ask not to be followed */
     PyObject *title, *description;  /* new, or NULL */
@@ -747,8 +748,8 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
     const char *text = (const char *)small;
     if (!strcmp(text, "style")) {
         /* An escape might hide a url(). */
-        if (find_word(value, "url") || find_word(value, "import") || find_word(value, "\\") ||
-            find_word(value, "&#") || find_word(value, "&bsol")) {
+        if (find_word(value, "url") || find_word(value, "import") || find_word(value, "image-set") ||
+            find_word(value, "\\") || find_word(value, "&#") || find_word(value, "&bsol")) {
             tag->carries = 1;
             tag->places += places_in(value);
         }
@@ -1203,6 +1204,15 @@ static enum verdict declared(struct page *page, const struct tag *tag)
     return FINE;
 }
 
+/* Whether a name by which robots are spoken to is anywhere in a text. */
+static int may_speak_to_robots(const struct page *page, struct slice text)
+{
+    for (Py_ssize_t number = 0; number < PyTuple_Size(page->names); number++)
+        if (find_word(text, PyBytes_AsString(PyTuple_GetItem(page->names, number))))
+            return 1;
+    return 0;
+}
+
 static enum verdict meta(struct page *page, const struct tag *tag)
 {
     int has_reference = memchr(tag->whole.at, '&', (size_t)length_of(tag->whole)) != NULL;
@@ -1221,8 +1231,7 @@ static enum verdict meta(struct page *page, const struct tag *tag)
         page->description = text_in_scratch(page);
         return page->description ? FINE : FAILED;
     }
-    int matters = has_reference || tag->carries || find_word(tag->whole, "robots") ||
-                  find_word(tag->whole, "gossamer");
+    int matters = has_reference || tag->carries || may_speak_to_robots(page, tag->whole);
     return matters ? copy_element(page, tag) : FINE;
 }
 
@@ -1263,6 +1272,7 @@ static enum verdict raw_content(struct page *page, const struct tag *tag)
     }
     if (tag->kind == STYLE) {
         if (!find_word(content, "url(") && !find_word(content, "@import") &&
+            !find_word(content, "image-set(") &&
             !memchr(content.at, '\\', (size_t)length_of(content)) && !tag->carries)
             return FINE;
         return copy(page, (struct slice){tag->whole.at, page->at});
@@ -1786,16 +1796,31 @@ static PyObject *close_page(struct page *page, enum verdict verdict, PyObject *r
     return result;
 }
 
+/* Whether all are words that can be looked for; else with an error. */
+static int are_words(PyObject *names)
+{
+    for (Py_ssize_t number = 0; number < PyTuple_Size(names); number++) {
+        const char *name = PyBytes_AsString(PyTuple_GetItem(names, number));
+        if (name && *name)
+            continue;
+        if (name)
+            PyErr_SetString(PyExc_ValueError, "robots have a name");
+        return 0;
+    }
+    return 1;
+}
+
 static PyObject *skim(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    PyObject *body, *entities;
+    PyObject *body, *entities, *names;
     const char *rows;
     Py_ssize_t most_places, text_length, rows_length;
     int wants_label;
     if (!PyArg_ParseTuple(
-            arguments, "SO!pnnz#", &body, &PyDict_Type, &entities, &wants_label, &most_places,
-            &text_length, &rows, &rows_length))
+            arguments, "SO!pnnz#O!", &body, &PyDict_Type, &entities, &wants_label, &most_places,
+            &text_length, &rows, &rows_length, &PyTuple_Type, &names) ||
+        !are_words(names))
         return NULL;
     if (rows && rows_length != ROWS * LANES) {
         PyErr_SetString(PyExc_ValueError, "a fingerprint takes 256 rows of 64 bytes");
@@ -1805,6 +1830,7 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     struct page own, *page = &own;
     if (!open_page(page, body, entities, &is_ascii))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    page->names = names;
     page->wants_label = wants_label;
     page->places_left = most_places;
     page->text_left = rows ? text_length : 0;
@@ -1837,8 +1863,8 @@ static PyObject *said(PyObject *module, PyObject *arguments)
 
 static PyMethodDef METHODS[] = {
     {"skim", skim, METH_VARARGS,
-     "skim(body, entities, wants_label, most_places, text_length, rows) -> (label, is_ascii, title, "
-     "description, references, pieces, fingerprint), or None if the page needs its tree."},
+     "skim(body, entities, wants_label, most_places, text_length, rows, names) -> (label, is_ascii, "
+     "title, description, references, pieces, fingerprint), or None if the page needs its tree."},
     {"said", said, METH_VARARGS,
      "said(body, entities) -> (is_ascii, texts, links, shown), or None if the page needs its tree: "
      "its text in parts, for each the reference of the link that it is in or None, and the sources "

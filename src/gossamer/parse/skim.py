@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turbohtml import parse
 
+from gossamer.parse.directives import ROBOTS_NAMES
 from gossamer.parse.similarity import MAX_TEXT, ROWS, fingerprint_of_prepared
 
 if TYPE_CHECKING:
@@ -66,14 +67,22 @@ def is_compiled() -> bool:
 
 
 def skim(
-    body: bytes, charset: str, *, with_fingerprint: bool, most_places: int = _MANY
+    body: bytes,
+    charset: str,
+    *,
+    with_fingerprint: bool,
+    most_places: int = _MANY,
+    names: frozenset[str] = ROBOTS_NAMES,
 ) -> Skimmed | None:
-    """Read a page; None if it needs its tree. `charset` is the label of the HTTP header."""
+    """Read a page; None if it needs its tree. `charset` is the label of the HTTP header.
+
+    By `names` the page speaks to robots.
+    """
     if _skim is None:
         return None
     encoding = _encoding_of(charset) if charset else ""
     rows = ROWS if with_fingerprint else None
-    found = _skim(body, html5, not encoding, most_places, MAX_TEXT, rows)
+    found = _skim(body, html5, not encoding, most_places, MAX_TEXT, rows, _words_of(names))
     if found is None:
         return None
     label, is_ascii, title, description, references, pieces, simhash = found
@@ -99,6 +108,11 @@ def listen(body: bytes, encoding: str) -> Speech | None:
 def _is_certain(encoding: str, is_ascii: bool) -> bool:
     """Whether a page that is UTF-8 is read as that by who reads it in an encoding."""
     return encoding == _UTF_8 or (is_ascii and bool(encoding) and encoding not in _NOT_ASCII)
+
+
+@lru_cache(maxsize=64)
+def _words_of(names: frozenset[str]) -> tuple[bytes, ...]:
+    return tuple(name.encode() for name in names)
 
 
 @lru_cache(maxsize=256)

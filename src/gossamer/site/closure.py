@@ -145,7 +145,7 @@ def closure(
     """
     found = Closure()
     walk = _Walk(catalog, names, found, reach, on_page)
-    for sitemap in _sitemaps(catalog, names, reach.sitemap):
+    for sitemap in _sitemaps(catalog, names, found, reach.sitemap):
         walk.sitemaps.add(sitemap)
         found.in_sitemaps.update(names.targets(catalog.surveyed(names.numbers[sitemap]).targets))
     walk.go([start])
@@ -154,15 +154,18 @@ def closure(
     return found
 
 
-def _sitemaps(catalog: Surveyable, names: Names, customary: str) -> Iterator[str]:
-    """Yield the sitemaps that were read.
+def _sitemaps(catalog: Surveyable, names: Names, found: Closure, customary: str) -> Iterator[str]:
+    """Yield the sitemaps that were read; note those that were not, for there are too many.
 
     Where a site answers everything with a page, that is no sitemap, and its links are nobody's.
     """
     for sitemap in names.sitemaps:
-        row = catalog.surveyed(names.numbers[sitemap])
+        doc_id = names.numbers[sitemap]
+        row = catalog.surveyed(doc_id)
         if row.state == State.DONE and row.content_type not in (HTML, XHTML):
             yield sitemap
+        elif row.state == State.EXCLUDED and row.outcome == Outcome.POLICY_TRAP:
+            found.trapped.append(Met(doc_id, sitemap, None, 0))
     linked = names.target(customary) if customary else None
     if linked is not None and linked not in names.sitemaps:
         row = catalog.surveyed(names.numbers[linked])

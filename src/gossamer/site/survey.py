@@ -23,7 +23,15 @@ from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.seeds import seeds_of
 from gossamer.errors import InputError
 from gossamer.messages import Found, Kind
-from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, State, name_of
+from gossamer.outcomes import (
+    FOREVER,
+    PAGE_OUTCOMES,
+    PASSING_STATUSES,
+    RULES,
+    Outcome,
+    State,
+    name_of,
+)
 from gossamer.site.audit.standing import is_html
 from gossamer.site.build import FINE, Builder, Look, error_of
 from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
@@ -42,6 +50,8 @@ _PASSING: Final = frozenset(
 """Failures that may be over by now: time-outs, resets, 429, 5xx (B13)."""
 _AWAY: Final = frozenset(outcome for outcome in _PASSING if RULES[outcome].parks_host)
 """Those that say nothing of a page: its server could not be reached."""
+_MAYBE_PASSING: Final = _PASSING | {Outcome.HTTP_4XX}
+"""These, and the one that is so with some statuses."""
 
 
 class Survey:
@@ -119,9 +129,9 @@ class Survey:
     def _try_again(self, catalog: SqliteCatalog) -> int:
         """Put back what failed for a passing reason; return how many URLs."""
         ended = catalog.outcome_counts()
-        if _PASSING.isdisjoint(ended):
+        if _MAYBE_PASSING.isdisjoint(ended):
             return 0
-        again = catalog.try_again(_PASSING, TRIES, time.time())
+        again = catalog.try_again(_PASSING, TRIES, time.time(), statuses=PASSING_STATUSES)
         if _PAGES.isdisjoint(ended) or _AWAY.isdisjoint(ended):
             return again
         # A server that was there and went away fails all its pages, whether they were asked for or

@@ -40,9 +40,7 @@ class Reception:
     )
 
     def __init__(self, settings: SpiderSettings) -> None:
-        self._settings = settings
-        # Of a body without coding all that is wanted on the wire is wanted decoded.
-        self._usual_limit = min(settings.max_wire_bytes, settings.max_doc_bytes)
+        self.use(settings)
         # libcurl itself allows 300 KB and 5,000 lines, so what gathers here is bounded.
         self.lines: list[bytes] = []
         self._pieces: list[bytes] = []
@@ -51,6 +49,12 @@ class Reception:
         self.stopped: Outcome | None = None
         """Why we end the transfer ourselves."""
         self.clear()
+
+    def use(self, settings: SpiderSettings) -> None:
+        """Keep to these limits from the next response on."""
+        self._settings = settings
+        # Of a body without coding all that is wanted on the wire is wanted decoded.
+        self._usual_limit = min(settings.max_wire_bytes, settings.max_doc_bytes)
 
     def clear(self) -> None:
         """Get ready for the next response."""

@@ -15,7 +15,7 @@ _OURS: Final = frozenset(
     ("host", "user-agent", "content-length", "transfer-encoding", "connection")
 )
 
-_CHECK: Final = int(Kind.CHECK)
+_UNUSUAL: Final = (int(Kind.CHECK), int(Kind.SITEMAP))
 _SECRET: Final = frozenset(("authorization", "cookie"))
 
 
@@ -26,7 +26,7 @@ def is_plain(visit: Visit) -> bool:
         and visit.etag is None
         and visit.last_modified is None
         and not visit.tries
-        and visit.kind != _CHECK
+        and visit.kind not in _UNUSUAL
         and visit.url.startswith("http:")
     )
 

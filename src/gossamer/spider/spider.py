@@ -15,7 +15,7 @@ from typing import Final
 import pycurl  # noqa: TC002 - types of this file are read at run time, too
 
 from gossamer.clock import Clock
-from gossamer.config.spider import SpiderSettings
+from gossamer.config.spider import SpiderSettings, for_sitemaps
 from gossamer.messages import Fetch, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.deadlines import Overdue, first_look
@@ -43,7 +43,14 @@ _OWN_LAG_SECONDS: Final = 0.25
 class Spider:
     """Fetches many URLs at once; each visit comes back exactly once, classified."""
 
-    def __init__(self, settings: SpiderSettings, policy: AddressPolicy, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: SpiderSettings,
+        policy: AddressPolicy,
+        clock: Clock,
+        *,
+        max_sitemap_bytes: int = 0,
+    ) -> None:
         self._settings = settings
         self._clock = clock
         self._trust = Trust(settings)
@@ -52,6 +59,7 @@ class Spider:
         self._gate = Gate(self._loop, clock)
         self._shared = Surroundings(
             settings=settings,
+            sitemap_settings=for_sitemaps(settings, max_sitemap_bytes),
             policy=policy,
             clock=clock,
             form=RequestForm(settings),

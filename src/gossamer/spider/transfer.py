@@ -39,6 +39,7 @@ _ADDRESS: Final = pycurl.PRIMARY_IP
 _GO_ON: Final = int(pycurl.PREREQFUNC_OK)
 _OK: Final = Outcome.OK
 _CHECK: Final = int(Kind.CHECK)
+_SITEMAP: Final = int(Kind.SITEMAP)
 _NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
 
 
@@ -46,6 +47,8 @@ class Surroundings(Struct):
     """What all transfers of a spider share; only the policy is ever replaced."""
 
     settings: SpiderSettings
+    sitemap_settings: SpiderSettings
+    """The same with the limits of sitemaps."""
     policy: AddressPolicy
     clock: Clock
     form: RequestForm
@@ -141,6 +144,8 @@ class Transfer:
     def _set(self, visit: Visit) -> None:
         """Set all of the handle but the URL for a visit."""
         shared, now = self._shared, self.started
+        is_sitemap = visit.kind == _SITEMAP
+        self._reception.use(shared.sitemap_settings if is_sitemap else shared.settings)
         self._limits = shared.settings
         if visit.manner is not None:
             self._limits = limits_for(visit.manner, shared.settings)
@@ -178,7 +183,8 @@ class Transfer:
         self._is_plainly_set = (
             self.is_held
             and shared.form.is_uniform
-            and not (self._had_more or self._heads_only or proxy or shared.settings.proxy)
+            and not (self._had_more or self._heads_only or is_sitemap)
+            and not (proxy or shared.settings.proxy)
         )
 
     def _use_proxy(self, proxy: str) -> None:
@@ -378,6 +384,8 @@ class Transfer:
             head.ambiguous
             or self._relay is not None
             or (head.status == 204 and bool(head.content_length))
+            # The next try shall be on another one (RFC 9110, 15.5.20); HTTP/2 has others on it.
+            or (head.status == 421 and head.version.startswith("1"))
         )
 
     def _is_padded(self, head: Head) -> bool:
