@@ -1,5 +1,6 @@
 """Iterations of a batch: what one finds, the next crawls, within time and number of items."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from gossamer.catalog.batch_facts import BatchOrder, BatchState, Wanted
+from gossamer.catalog.collecting_room import COLLECTING
 from gossamer.catalog.migrate import shipped_migrations
 from gossamer.catalog.processing import PROCESSING
 from gossamer.catalog.site_book import BATCHES
@@ -349,13 +351,28 @@ def test_a_batch_of_an_older_workspace_goes_on(tmp_path: Path) -> None:
         ("stuck_members", "member_busy"),
         ("open_items", "batch_item_open"),
         ("overdue_batches", "batch_between"),
+        ("site_facts", "service_site_set"),
+        ("touch_site", "service_site_set"),
+        ("items_of", "service_site_set"),
+        ("orphaned_items", "service_site_set"),
+        ("sites_with_new", "member_turn"),
+        ("forget_items", "batch_ended"),
+        ("forget_batches", "batch_ended"),
     ],
 )
 def test_frequent_questions_have_an_index(sites: Sites, query: str, index: str) -> None:
+    """Neither other sites, nor URLs that are not new, nor batches of the day before are read."""
     sql = BATCHES[query]
-    values = (1,) if query != "stuck_members" else (1, 1)
+    numbered = len({*re.findall(r"\?\d", sql)})
+    values = [1] * (numbered or sql.count("?"))
     plan = sites.query(f"EXPLAIN QUERY PLAN {sql}", *values)
     assert any(index in row[-1] for row in plan), plan
+    assert not [row[-1] for row in plan if row[-1] in ("SCAN batch", "SCAN batch_item")]
+
+
+def test_room_is_made_without_a_look_at_batches_that_are_over(sites: Sites) -> None:
+    plan = sites.query(f"EXPLAIN QUERY PLAN {COLLECTING['open_members']}", 1)
+    assert any("batch_ended" in row[-1] for row in plan), plan
 
 
 def test_duplicates_are_looked_for_by_an_index(sites: Sites) -> None:
