@@ -345,6 +345,26 @@ def test_a_batch_of_an_older_workspace_goes_on(tmp_path: Path) -> None:
     rig.catalog.close()
 
 
+def test_contents_of_an_older_workspace_are_still_found(tmp_path: Path) -> None:
+    """It did not say which fetches were made for which site; all of a URL's then count."""
+    path = tmp_path / "catalog.db"
+    before = [step for step in shipped_migrations() if step.version < 11]
+    with SqliteCatalog.open(path, CatalogSettings(), migrations=before) as catalog:
+        catalog.begin_run(NOW)
+        catalog.add([Found(HOME, md5_of(HOME), "example.org", 0)], NOW)
+        connection = catalog._database.connection
+        connection.execute("INSERT INTO member (set_id, doc_id, status) VALUES (1, 1, 4)")
+        connection.execute("INSERT INTO file (file_id, name) VALUES (1, 'a.warc.gz')")
+        fetch = (
+            "INSERT INTO fetch (fetch_id, doc_id, fetched_at, outcome, status, milliseconds, "
+            "file_id, offset, length) VALUES (?, 1, ?, 0, ?, 1, 1, 0, 9)"
+        )
+        connection.executemany(fetch, [(1, NOW, 200), (2, NOW, 404)])
+    rig = Sites(tmp_path)
+    assert rig.query("SELECT site_id, doc_id, fetch_id FROM site_content") == [(0, 1, 1)]
+    rig.catalog.close()
+
+
 @pytest.mark.parametrize(
     ("query", "index"),
     [

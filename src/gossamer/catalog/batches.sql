@@ -152,6 +152,12 @@ UPDATE member SET status = :status, state = :state, content_type = :content_type
     mrate_counter = mrate_counter + 1
 WHERE set_id = :set_id AND doc_id = :doc_id;
 
+-- name: keep_content
+-- What the last fetch of a document brought is a content of the URL from where redirects led to it.
+INSERT INTO site_content (site_id, doc_id, fetch_id)
+SELECT ?1, ?2, last_fetch FROM url WHERE doc_id = ?3 AND last_fetch IS NOT NULL
+ON CONFLICT DO NOTHING;
+
 -- name: known_members
 -- Which documents a site knows already.
 SELECT doc_id, status, udate FROM member
