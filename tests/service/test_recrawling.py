@@ -21,6 +21,7 @@ from gossamer.objects.enumerations import (
 )
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.objects.moments import epoch_of
+from gossamer.objects.normal import url_md5
 from gossamer.objects.site import Property
 from gossamer.objects.url import URLDelete
 from gossamer.service import recrawling
@@ -325,6 +326,29 @@ def test_without_tuning_the_period_stays(shop: Workshop) -> None:
 
 def test_roots_are_what_is_crawled_again_by_default() -> None:
     assert rules_of([], RecrawlSettings()).renew_where == ROOTS
+
+
+def test_what_a_batch_is_about_to_crawl_is_not_made_new(shop: Workshop) -> None:
+    """It would be in two batches; nor does its history say that it became new."""
+    properties = {
+        "INCREMENTAL_CRAWLING": "1",
+        "RECRAWL_WHERE": "Depth < 9",
+        "STATS_LOG_ENABLED": "1",
+    }
+    site = due_site(shop, properties=properties)
+    shop.crawled(site, A)
+    shop.crawled(site, B)
+    _touch(shop, A, shop.now, shop.now - 10)
+    shop.clock.advance(20)
+    settings = with_settings(shop, incremental=IncrementalSettings(max_urls=5))
+    assert Incremental(settings, shop.catalog).run(shop.now)["batches_crawl_urls"] == 1
+    recrawl(shop, wait_seconds=0).run(shop.now)
+    assert [status_of(shop, site, url) for url in (A, B)] == [8, 1]
+    noted = "SELECT url_md5 FROM url_log WHERE operation = 1 ORDER BY url_md5"
+    assert shop.query(noted) == sorted((url_md5(url),) for url in (ROOT, B))
+    assert shop.catalog.make_batch(int(CrawlerType.NORMAL), 9, shop.now, 60.0, 5)[1]
+    open_items = "SELECT doc_id, count(*) FROM batch_item WHERE state = 0 GROUP BY 1"
+    assert all(count == 1 for _, count in shop.query(open_items))
 
 
 # ----------------------------------------------------------------------------- incremental
