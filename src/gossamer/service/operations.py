@@ -41,6 +41,20 @@ def unanswered(operations: Operations, operation: Operation) -> int:
     return operations.unanswered(operation) if isinstance(operations, Patient) else 0
 
 
+@runtime_checkable
+class OfThread(Protocol):
+    """Operations of a thread that may be told to stop while it is at something else."""
+
+    def is_called_away(self) -> bool:
+        """Whether whoever works for long should come to an end."""
+        ...
+
+
+def is_called_away(operations: Operations) -> bool:
+    """Whether whoever works for long should come to an end; never where nobody could say so."""
+    return isinstance(operations, OfThread) and operations.is_called_away()
+
+
 class Periodic(Struct, frozen=True):
     """Something that is done again and again."""
 

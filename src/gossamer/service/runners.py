@@ -76,6 +76,10 @@ class DistantOperations:
         self._open = {number: each for number, each in self._open.items() if each[1] > since}
         return sum(each is operation for each, _ in self._open.values())
 
+    def is_called_away(self) -> bool:
+        """Whether the thread should come to an end with what it does."""
+        return self._owner.is_called_away()
+
     def note(self, frames: Frames) -> Done:
         """Take an answer, however late."""
         done = msgspec.json.decode(frames[-1], type=Done)
