@@ -70,7 +70,8 @@ class Periodic(Struct, frozen=True):
 
 
 OpenOperations = Callable[[ServiceSettings], Operations]
-RunBatch = Callable[[Batch], Batch]
+RunBatch = Callable[[Batch, Callable[[], bool]], Batch]
+"""Takes a batch, and what says whether to come to an end with it; returns what became of it."""
 OpenBatches = Callable[[ServiceSettings], RunBatch]
 OpenPeriodics = Callable[[ServiceSettings, Operations], Sequence[Periodic]]
 """The operations that it is given are carried out by the SitesManager, over messages."""
