@@ -81,7 +81,8 @@ class Parts(Struct, frozen=True):
     """What the daemon is put together from."""
 
     open_operations: OpenOperations
-    open_periodics: OpenPeriodics | None = None
+    open_periodics: Sequence[OpenPeriodics] = ()
+    """Each for a thread of its own: what one does does not keep the others waiting."""
     open_batches: OpenBatches | None = None
 
 
@@ -90,7 +91,11 @@ def load_parts(settings: ServiceSettings) -> Parts:
     application = settings.application
     return Parts(
         open_operations=_load("operations", application.operations),
-        open_periodics=_load("periodics", application.periodics),
+        open_periodics=[
+            _load("periodics", name.strip())
+            for name in application.periodics.split(",")
+            if name.strip()
+        ],
         open_batches=_load("batches", application.batches),
     )
 

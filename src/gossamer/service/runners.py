@@ -115,8 +115,8 @@ def _restored(operation: Operation, done: Done) -> object:
 class PeriodicRunner(ThreadedObject):
     """Runs periodic processes, as it is told, one after another."""
 
-    def __init__(self, place: Place, open_periodics: OpenPeriodics) -> None:
-        super().__init__(PERIODICS, place)
+    def __init__(self, name: str, place: Place, open_periodics: OpenPeriodics) -> None:
+        super().__init__(name, place)
         self._open_periodics = open_periodics
         self._manager = self.add_client("MANAGER", inproc(RUNNERS), self._on_run)
         self._sites = self.add_client("SITESMANAGER", inproc("SitesManager"), self._on_late)
