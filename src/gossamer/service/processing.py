@@ -127,33 +127,44 @@ class Processor:
     def process_batch(self, batch: Batch) -> Processed:
         """Process a batch; its items come back with their URLs as they stand then.
 
-        What cannot be read or written raises; what is not processed then is released before.
+        What cannot be read or written raises; what is not processed then is released before. If
+        it is the store of one site that refuses, those of other sites have their turn first.
         """
         done = Processed(batch)
         items = dict(enumerate(batch.items))
         left = dict(in_turns(batch.items))
         mask = batch.error_mask
+        refused: dict[str, StoreError] = {}
         self._pace.begin_batch()
         try:
             for place in list(left):
                 if self._is_called_away():
-                    done.skipped += len(left)
-                    self._release(left.values())
                     break
                 item = items[place]
-                mask |= self._item(item, done)
+                if item.site_id in refused:
+                    continue
+                try:
+                    mask |= self._item(item, done)
+                except StoreError as error:
+                    refused[item.site_id] = error
+                    continue
                 items[place] = replace(item, url_obj=self._url(item) or item.url_obj)
                 del left[place]
+            for refusal in refused.values():
+                raise refusal
         except GossamerError:
             with contextlib.suppress(GossamerError):
                 self._release(left.values())
             raise
+        done.skipped += len(left)
+        self._release(left.values())
         done.batch = replace(batch, items=list(items.values()), error_mask=mask)
         return done
 
     def _release(self, items: Iterable[BatchItem]) -> None:
         urls = [(item.site_id, item.url_id) for item in items]
-        release_urls(self._catalog, urls, self._clock.time())
+        if urls:
+            release_urls(self._catalog, urls, self._clock.time())
 
     def _item(self, item: BatchItem, done: Processed) -> int:
         """Process an item (S3.97-S3.102); return the bits of its error mask that were set."""
