@@ -11,6 +11,7 @@ from processing_rig import PAGE, ROOT, Workshop
 
 from gossamer.catalog.recrawling import sites_at_work
 from gossamer.catalog.site_book import BATCHES
+from gossamer.errors import StoreError
 from gossamer.objects.enumerations import (
     CrawlerType,
     CrawlStatus,
@@ -489,3 +490,29 @@ def test_the_purge_removes_what_was_deleted(shop: Workshop) -> None:
     assert Purge(shop.settings, shop.operations).run(shop.now)["purge_batches_total"] == 1
     assert shop.contents.raw(site, md5) == []
     assert shop.status(site).deleted_urls == 0
+
+
+def test_a_site_whose_contents_cannot_be_removed_holds_up_the_purge_of_no_other(
+    shop: Workshop,
+) -> None:
+    damaged, sound = shop.site(), shop.site("http://b.example/")
+    md5s = {site: shop.crawled(site, A, PAGE) for site in (damaged, sound)}
+    for site in (damaged, sound):
+        delete = URLDelete(site_id=site, url=A, delayed_type=DelayedType.DELAYED)
+        shop.do(Operation.URL_DELETE, [delete])
+    delete_content = shop.contents.delete
+
+    def refuse(site_id: str, md5: str) -> bool:
+        if site_id == damaged:
+            raise StoreError("its file is damaged")
+        return delete_content(site_id, md5)
+
+    shop.contents.delete = refuse  # type: ignore[method-assign]
+    purge = Purge(shop.settings, shop.operations)
+    assert purge.run(shop.now)["purge_batches_error"] == 1
+    assert purge.complaints == ["its file is damaged"]
+    assert shop.contents.raw(sound, md5s[sound]) == []
+    assert [shop.status(site).deleted_urls for site in (damaged, sound)] == [1, 0]
+    shop.contents.__dict__.pop("delete")
+    assert purge.run(shop.now)["purge_batches_error"] == 0
+    assert shop.contents.raw(damaged, md5s[damaged]) == []
