@@ -1,5 +1,6 @@
 """Iterations of a batch: what one finds, the next crawls, within time and number of items."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from gossamer.catalog.batch_facts import BatchOrder, BatchState, Wanted
+from gossamer.catalog.collecting_room import COLLECTING
 from gossamer.catalog.migrate import shipped_migrations
 from gossamer.catalog.processing import PROCESSING
 from gossamer.catalog.site_book import BATCHES
@@ -343,19 +345,54 @@ def test_a_batch_of_an_older_workspace_goes_on(tmp_path: Path) -> None:
     rig.catalog.close()
 
 
+def test_contents_of_an_older_workspace_are_still_found(tmp_path: Path) -> None:
+    """It did not say which fetches were made for which site; all of a URL's then count."""
+    path = tmp_path / "catalog.db"
+    before = [step for step in shipped_migrations() if step.version < 11]
+    with SqliteCatalog.open(path, CatalogSettings(), migrations=before) as catalog:
+        catalog.begin_run(NOW)
+        catalog.add([Found(HOME, md5_of(HOME), "example.org", 0)], NOW)
+        connection = catalog._database.connection
+        connection.execute("INSERT INTO member (set_id, doc_id, status) VALUES (1, 1, 4)")
+        connection.execute("INSERT INTO file (file_id, name) VALUES (1, 'a.warc.gz')")
+        fetch = (
+            "INSERT INTO fetch (fetch_id, doc_id, fetched_at, outcome, status, milliseconds, "
+            "file_id, offset, length) VALUES (?, 1, ?, 0, ?, 1, 1, 0, 9)"
+        )
+        connection.executemany(fetch, [(1, NOW, 200), (2, NOW, 404)])
+    rig = Sites(tmp_path)
+    assert rig.query("SELECT site_id, doc_id, fetch_id FROM site_content") == [(0, 1, 1)]
+    rig.catalog.close()
+
+
 @pytest.mark.parametrize(
     ("query", "index"),
     [
         ("stuck_members", "member_busy"),
         ("open_items", "batch_item_open"),
         ("overdue_batches", "batch_between"),
+        ("site_facts", "service_site_set"),
+        ("touch_site", "service_site_set"),
+        ("items_of", "service_site_set"),
+        ("orphaned_items", "service_site_set"),
+        ("sites_with_new", "member_turn"),
+        ("forget_items", "batch_ended"),
+        ("forget_batches", "batch_ended"),
     ],
 )
 def test_frequent_questions_have_an_index(sites: Sites, query: str, index: str) -> None:
+    """Neither other sites, nor URLs that are not new, nor batches of the day before are read."""
     sql = BATCHES[query]
-    values = (1,) if query != "stuck_members" else (1, 1)
+    numbered = len({*re.findall(r"\?\d", sql)})
+    values = [1] * (numbered or sql.count("?"))
     plan = sites.query(f"EXPLAIN QUERY PLAN {sql}", *values)
     assert any(index in row[-1] for row in plan), plan
+    assert not [row[-1] for row in plan if row[-1] in ("SCAN batch", "SCAN batch_item")]
+
+
+def test_room_is_made_without_a_look_at_batches_that_are_over(sites: Sites) -> None:
+    plan = sites.query(f"EXPLAIN QUERY PLAN {COLLECTING['open_members']}", 1)
+    assert any("batch_ended" in row[-1] for row in plan), plan
 
 
 def test_duplicates_are_looked_for_by_an_index(sites: Sites) -> None:

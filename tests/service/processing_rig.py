@@ -147,8 +147,8 @@ class Workshop:
         assert isinstance(site, Site)
         return site
 
-    def processor(self, scrape: Scrape = scraped) -> Processor:
-        return Processor(self.catalog, self.contents, scrape, clock=self.clock)
+    def processor(self, scrape: Scrape = scraped, **more: Any) -> Processor:
+        return Processor(self.catalog, self.contents, scrape, clock=self.clock, **more)
 
     def content(self, site_id: str, md5: str) -> Any:
         """Return the processed content of a URL; None if there is none."""

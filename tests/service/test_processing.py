@@ -11,6 +11,7 @@ import pytest
 from processing_rig import FEED, PAGE, ROOT, Workshop, batch
 
 from gossamer.errors import StoreError
+from gossamer.objects.batch import Batch
 from gossamer.objects.content import URLContentRequest
 from gossamer.objects.enumerations import (
     CrawlStatus,
@@ -438,6 +439,34 @@ def test_urls_are_released_when_contents_cannot_be_written(shop: Workshop) -> No
     shop.contents.__dict__.pop("put_processed")
     for url in (A, B):
         assert shop.url(site, url).status is CrawlStatus.CRAWLED
+
+
+def test_a_store_that_refuses_one_site_keeps_no_other_from_its_turn(shop: Workshop) -> None:
+    """The file of one site is damaged; its URLs wait, and somebody is told."""
+    damaged, sound = shop.site(), shop.site("http://b.example/")
+    others = [f"http://b.example/{number}" for number in range(3)]
+    md5s = {url: shop.crawled(damaged, url) for url in (A, B)}
+    md5s |= {url: shop.crawled(sound, url) for url in others}
+    put = shop.contents.put_processed
+    asked = []
+
+    def refuse(site_id: str, *more: object) -> None:
+        asked.append(site_id)
+        if site_id == damaged:
+            raise StoreError("its file is damaged")
+        put(site_id, *more)  # type: ignore[arg-type]
+
+    shop.contents.put_processed = refuse  # type: ignore[method-assign]
+    items = [
+        *batch(damaged, md5s[A], md5s[B]).items,
+        *batch(sound, *(md5s[url] for url in others)).items,
+    ]
+    with pytest.raises(StoreError, match="its file is damaged"):
+        shop.processor().process_batch(Batch(items=items))
+    shop.contents.__dict__.pop("put_processed")
+    assert asked.count(damaged) == 1
+    assert {shop.url(damaged, url).status for url in (A, B)} == {CrawlStatus.CRAWLED}
+    assert {shop.url(sound, url).status for url in others} == {CrawlStatus.PROCESSED}
 
 
 def test_a_url_that_was_made_new_meanwhile_stays_new(shop: Workshop) -> None:

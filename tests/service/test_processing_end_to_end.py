@@ -21,7 +21,7 @@ from gossamer.config.catalog import CatalogSettings
 from gossamer.objects.coding import encode
 from gossamer.objects.content import URLContentRequest
 from gossamer.objects.enumerations import CrawlStatus, Operation
-from gossamer.objects.site import Site
+from gossamer.objects.site import Properties, Property, Site
 from gossamer.objects.url import URLStatus
 from gossamer.service.catalog_operations import open_operations
 from gossamer.service.engine import run_engine
@@ -33,7 +33,7 @@ from gossamer.service.settings import (
     ServiceSettings,
     StorageSettings,
 )
-from press import Press, press
+from press import Press, Reply, Request, press
 
 PAGE_URL = "http://a.example/page"
 KILLED_PROCESSOR = Path(__file__).parent / "killed_processor.py"
@@ -51,16 +51,14 @@ def test_a_page_that_was_crawled_becomes_a_content(
     tmp_path: Path, paper: Press, storage: int
 ) -> None:
     html = {"Content-Type": "text/html; charset=utf-8"}
-    links = b"<html><a href=/story>one</a><a href=/moved>two</a>"
+    links = b"<html><a href=/story>one</a><a href=/moved>two</a><a href=/turned>three</a>"
     paper.routes["/"] = (200, html, links)
     paper.story("/story", "Storks return to the valley")
     paper.routes["/moved"] = (301, {"Location": "/elsewhere"}, b"")
     paper.story("/elsewhere", "Cranes leave the valley")
-    settings = ServiceSettings(
-        application=ApplicationSettings(data_dir=str(tmp_path / "w")),
-        storage=StorageSettings(content_storage_type=storage),
-        fetch=FetchSettings(allow_private=True),
-    )
+    paper.routes["/turned"] = (200, html, b"<meta http-equiv=refresh content='0;url=/behind'>")
+    paper.story("/behind", "Swifts are late this year")
+    settings = settings_of(tmp_path, storage)
     with ExitStack() as ending:
         operations = open_operations(settings)
         ending.callback(operations.close)
@@ -71,20 +69,59 @@ def test_a_page_that_was_crawled_becomes_a_content(
         _crawl(tmp_path / "w", settings)
         process = processing_periodic(settings, operations, ending)
         counters = process.run(time.time())
-        assert counters["batches_process_urls"] == 2
+        assert counters["batches_process_urls"] == 3
         assert counters["batches_process_urls_fault"] == 0
         for path, title in (
             ("/story", "Storks return to the valley"),
             ("/moved", "Cranes leave the valley"),
+            ("/turned", "Swifts are late this year"),
         ):
             url = paper.url(path)
             asked = URLStatus(site_id=site, url=url)
             (status,) = operations.execute(Operation.URL_STATUS, [asked])  # type: ignore[misc]
             assert status.status is CrawlStatus.PROCESSED
-            request = URLContentRequest(site_id=site, url=url, content_type_mask=1)
+            request = URLContentRequest(site_id=site, url=url, content_type_mask=3)
             (answer,) = operations.execute(Operation.URL_CONTENT, [request])  # type: ignore[misc]
             (content,) = answer.processed_contents
             assert json.loads(b64decode(content.buffer))[0]["title"] == title
+            (raw,) = answer.raw_contents
+            assert title.encode() in b64decode(raw.buffer)
+
+
+@pytest.mark.parametrize("storage", [0, 2], ids=["key-value", "warc"])
+def test_a_site_has_only_what_was_fetched_for_it(
+    tmp_path: Path, paper: Press, storage: int
+) -> None:
+    """A page behind a log-in of one site is no content of another that has none."""
+
+    def answer(request: Request) -> Reply:
+        who = b"for the reader" if "authorization" in request.headers else b"for everybody"
+        return 200, {"Content-Type": "text/html"}, b"<title>" + who + b"</title>"
+
+    paper.routes["/"] = answer
+    settings = settings_of(tmp_path, storage)
+    log_in = [Property(name="HTTP_AUTH_NAME", value="a"), Property(name="HTTP_AUTH_PWD", value="b")]
+    sites = {"1" * 32: b"for everybody", "2" * 32: b"for the reader"}
+    with ExitStack() as ending:
+        operations = open_operations(settings)
+        ending.callback(operations.close)
+        for site_id, properties in zip(sites, ([], log_in), strict=True):
+            site = Site(id=site_id, urls=[paper.url("/")], properties=Properties(properties))
+            operations.execute(Operation.SITE_NEW, replace(site, request_delay=0))
+        _crawl(tmp_path / "w", settings)
+        for site_id, expected in sites.items():
+            request = URLContentRequest(site_id=site_id, url=paper.url("/"), content_type_mask=8)
+            (answered,) = operations.execute(Operation.URL_CONTENT, [request])  # type: ignore[misc]
+            bodies = [b64decode(content.buffer) for content in answered.raw_contents]
+            assert bodies == [b"<title>" + expected + b"</title>"]
+
+
+def settings_of(folder: Path, storage: int) -> ServiceSettings:
+    return ServiceSettings(
+        application=ApplicationSettings(data_dir=str(folder / "w")),
+        storage=StorageSettings(content_storage_type=storage),
+        fetch=FetchSettings(allow_private=True),
+    )
 
 
 def _crawl(directory: Path, settings: ServiceSettings) -> None:

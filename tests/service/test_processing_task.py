@@ -61,6 +61,51 @@ def statuses(shop: Workshop) -> dict[str, int]:
     return dict(shop.query("SELECT url, member.status FROM member JOIN url USING (doc_id)"))
 
 
+class CalledAway(Recording):
+    """Operations of a thread that is told to stop after so many of them."""
+
+    def __init__(self, shop: Workshop, after: int) -> None:
+        super().__init__(shop)
+        self._after = after
+
+    def is_called_away(self) -> bool:
+        return len(self.asked) >= self._after
+
+
+def test_whoever_is_called_away_leaves_the_rest_for_later(shop: Workshop) -> None:
+    site = shop.site()
+    for url in (A, B, C):
+        shop.crawled(site, url)
+    operations = CalledAway(shop, 9)
+    seen = []
+
+    def look(page: Page) -> Scraped | Failed:
+        seen.append(page.url)
+        operations._after = 0
+        return scraped(page)
+
+    processor = shop.processor(look, is_called_away=operations.is_called_away)
+    settings = replace(shop.settings, processing=ProcessingSettings(batch_size=3))
+    Processing(settings, operations, shop.catalog, executor_of(processor)).run(shop.now)
+    assert len(seen) == 1
+    assert len(operations.asked) == 1, "no further batch is fetched"
+    assert sorted(statuses(shop).values()) == [1, 4, 4, 7]
+
+
+def test_processes_nobody_can_wait_for_are_ended_and_their_urls_wait_again(shop: Workshop) -> None:
+    site = shop.site()
+    for url in (A, B, C):
+        shop.crawled(site, url)
+    settings = replace(shop.settings, processing=ProcessingSettings(processes=1, batch_size=2))
+    executor = LocalProcesses(settings, 1)
+    operations = CalledAway(shop, 1)
+    counters = Processing(settings, operations, shop.catalog, executor).run(shop.now)
+    assert counters["batches_process_total"] == 1
+    assert counters["batches_process_fault"] == 0
+    assert executor.process_of(1) is None
+    assert sorted(statuses(shop).values()) == [1, 4, 4, 4]
+
+
 @pytest.mark.req("S3.21", "S3.22", "S3.24")
 def test_urls_are_fetched_made_a_batch_and_processed(shop: Workshop) -> None:
     site = shop.site()

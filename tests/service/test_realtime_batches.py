@@ -130,6 +130,34 @@ def test_a_batch_without_time_is_answered_with_what_it_has(service: Service, pap
     assert url["status"] == 1
 
 
+@pytest.mark.req("S3.190")
+def test_a_service_stops_in_good_order_while_a_client_waits_for_a_batch(
+    tmp_path: Path, paper: Press
+) -> None:
+    """Nobody could be told what it brings: it is given up, and its URLs are new again."""
+    is_over = threading.Event()
+
+    def slow(_: Request) -> Reply:
+        is_over.wait(120.0)
+        return 200, {"Content-Type": "text/html"}, b"<html><p>Too late."
+
+    paper.routes["/slow"] = slow
+    limits = {"stop_timeout_seconds": "25"}
+    with Service(tmp_path / "d", Crawling=STILL, Server=limits) as service:
+        service.tell("SITE_NEW", {**site_of(paper), "httpTimeout": 300_000})
+        order = {"items": [item(paper, "/slow")]}
+        client = threading.Thread(target=service.call, args=("BATCH", order), kwargs={"code": None})
+        client.start()
+        wait_for(lambda: paper.asked("/slow"), "the request")
+        assert service.terminate() == 0
+        assert "did not stop" not in service.log
+        is_over.set()
+        with closing(sqlite3.connect(service.data / "catalog.db")) as catalog:
+            assert catalog.execute("SELECT DISTINCT status FROM member").fetchall() == [(1,)]
+            assert catalog.execute("SELECT state FROM batch").fetchall() == [(2,)]
+        client.join()
+
+
 def test_what_cannot_be_done_is_refused_by_name(service: Service, paper: Press) -> None:
     service.tell("SITE_NEW", site_of(paper))
     order = {"items": [item(paper, "/a", properties={"FETCHER_MACRO": "x"})]}

@@ -11,6 +11,7 @@ from processing_rig import PAGE, ROOT, Workshop
 
 from gossamer.catalog.recrawling import sites_at_work
 from gossamer.catalog.site_book import BATCHES
+from gossamer.errors import StoreError
 from gossamer.objects.enumerations import (
     CrawlerType,
     CrawlStatus,
@@ -21,6 +22,7 @@ from gossamer.objects.enumerations import (
 )
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.objects.moments import epoch_of
+from gossamer.objects.normal import url_md5
 from gossamer.objects.site import Property
 from gossamer.objects.url import URLDelete
 from gossamer.service import recrawling
@@ -327,6 +329,29 @@ def test_roots_are_what_is_crawled_again_by_default() -> None:
     assert rules_of([], RecrawlSettings()).renew_where == ROOTS
 
 
+def test_what_a_batch_is_about_to_crawl_is_not_made_new(shop: Workshop) -> None:
+    """It would be in two batches; nor does its history say that it became new."""
+    properties = {
+        "INCREMENTAL_CRAWLING": "1",
+        "RECRAWL_WHERE": "Depth < 9",
+        "STATS_LOG_ENABLED": "1",
+    }
+    site = due_site(shop, properties=properties)
+    shop.crawled(site, A)
+    shop.crawled(site, B)
+    _touch(shop, A, shop.now, shop.now - 10)
+    shop.clock.advance(20)
+    settings = with_settings(shop, incremental=IncrementalSettings(max_urls=5))
+    assert Incremental(settings, shop.catalog).run(shop.now)["batches_crawl_urls"] == 1
+    recrawl(shop, wait_seconds=0).run(shop.now)
+    assert [status_of(shop, site, url) for url in (A, B)] == [8, 1]
+    noted = "SELECT url_md5 FROM url_log WHERE operation = 1 ORDER BY url_md5"
+    assert shop.query(noted) == sorted((url_md5(url),) for url in (ROOT, B))
+    assert shop.catalog.make_batch(int(CrawlerType.NORMAL), 9, shop.now, 60.0, 5)[1]
+    open_items = "SELECT doc_id, count(*) FROM batch_item WHERE state = 0 GROUP BY 1"
+    assert all(count == 1 for _, count in shop.query(open_items))
+
+
 # ----------------------------------------------------------------------------- incremental
 
 
@@ -465,3 +490,29 @@ def test_the_purge_removes_what_was_deleted(shop: Workshop) -> None:
     assert Purge(shop.settings, shop.operations).run(shop.now)["purge_batches_total"] == 1
     assert shop.contents.raw(site, md5) == []
     assert shop.status(site).deleted_urls == 0
+
+
+def test_a_site_whose_contents_cannot_be_removed_holds_up_the_purge_of_no_other(
+    shop: Workshop,
+) -> None:
+    damaged, sound = shop.site(), shop.site("http://b.example/")
+    md5s = {site: shop.crawled(site, A, PAGE) for site in (damaged, sound)}
+    for site in (damaged, sound):
+        delete = URLDelete(site_id=site, url=A, delayed_type=DelayedType.DELAYED)
+        shop.do(Operation.URL_DELETE, [delete])
+    delete_content = shop.contents.delete
+
+    def refuse(site_id: str, md5: str) -> bool:
+        if site_id == damaged:
+            raise StoreError("its file is damaged")
+        return delete_content(site_id, md5)
+
+    shop.contents.delete = refuse  # type: ignore[method-assign]
+    purge = Purge(shop.settings, shop.operations)
+    assert purge.run(shop.now)["purge_batches_error"] == 1
+    assert purge.complaints == ["its file is damaged"]
+    assert shop.contents.raw(sound, md5s[sound]) == []
+    assert [shop.status(site).deleted_urls for site in (damaged, sound)] == [1, 0]
+    shop.contents.__dict__.pop("delete")
+    assert purge.run(shop.now)["purge_batches_error"] == 0
+    assert shop.contents.raw(damaged, md5s[damaged]) == []

@@ -107,6 +107,22 @@ def test_the_figures_say_how_batches_went(tmp_path: Path) -> None:
     assert figures["batches_crawl_time_avg"] == pytest.approx(100.0)
 
 
+@pytest.mark.req("S3.190")
+def test_a_service_stops_in_good_order_in_the_middle_of_long_work(tmp_path: Path) -> None:
+    with Daemon(
+        tmp_path,
+        Application={
+            "operations": "toy_operations:open_operations",
+            "periodics": "stoppable_periodics:open_periodics",
+        },
+        Crawling={"period_seconds": "0.05"},
+        Server={"stop_timeout_seconds": "30"},
+    ) as daemon:
+        daemon.await_busy()
+        assert daemon.terminate() == 0
+    assert "did not stop" not in daemon.log
+
+
 def test_operations_that_nobody_waits_for_any_more_are_counted_until_they_end(
     tmp_path: Path,
 ) -> None:

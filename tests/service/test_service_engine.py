@@ -15,13 +15,16 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
+from service_rig import wait_for
 
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.clock import SystemClock
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.load import load
 from gossamer.crawl.pipeline import locked
+from gossamer.crawl.progress import Progress
 from gossamer.crawl.report_log import ReportLog
+from gossamer.crawl.stops import Stops
 from gossamer.crawl.workspace import Workspace
 from gossamer.errors import WorkspaceError
 from gossamer.fakeweb import judge
@@ -29,7 +32,7 @@ from gossamer.fakeweb.process import FakeWeb
 from gossamer.objects.enumerations import CrawlStatus
 from gossamer.objects.error_mask import ErrorBit
 from gossamer.service.engine import run_engine
-from gossamer.service.engine_process import EngineProcess, Orders
+from gossamer.service.engine_process import EngineProcess, Orders, Pauses
 from gossamer.store.reading import read_document
 from gossamer.store.verify import verify_folder
 from gossamer.url.parts import md5_of
@@ -465,6 +468,41 @@ def test_an_engine_that_cannot_have_its_folder_says_so_once_and_ends_in_good_ord
     said = capfd.readouterr().err
     assert "(crawl); wait for it" in said
     assert "Fatal" not in said
+
+
+def test_an_engine_that_waits_for_room_on_the_disk_says_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A service that crawls nothing must not be silent about it."""
+    store = replace(SETTINGS.store, reserve_bytes=1 << 50)
+    engine = EngineProcess(tmp_path / "w", replace(SETTINGS, store=store))
+    said: list[str] = []
+
+    def has_spoken() -> bool:
+        said.append(capfd.readouterr().err)
+        return "\n" in "".join(said)
+
+    try:
+        engine.tend()
+        wait_for(has_spoken, "a word about the disk")
+    finally:
+        engine.stop()
+    words = "".join(said)
+    assert words.startswith("gossamer: crawling has paused: disk: ")
+    assert f"free on the disk of {tmp_path / 'w'}" in words
+
+
+def test_a_pause_is_told_once_and_so_is_its_end() -> None:
+    stops = Stops()
+    stops.pause_detail = "0 MiB free"
+    said: list[str] = []
+    pauses = Pauses(stops, said.append)
+    for state in ("running", "paused: disk", "paused: disk", "running", "running"):
+        pauses.look_at(Progress(state=state))
+    assert said == [
+        "crawling has paused: disk: 0 MiB free",
+        "there is room again: crawling goes on",
+    ]
 
 
 def ended(engine: EngineProcess) -> int:

@@ -101,7 +101,7 @@ def test_processes_run_when_they_are_due_and_not_before():
     with nursery(clock) as parent:
         parent.start(
             "BatchTasksManager",
-            lambda place: batch_tasks.BatchTasksManager(place, open_periodics, None),
+            lambda place: batch_tasks.BatchTasksManager(place, [open_periodics], None),
         )
         for second in range(1, 20):
             clock.advance(1.0)
@@ -117,6 +117,39 @@ def test_processes_run_when_they_are_due_and_not_before():
         clock.advance(0.5)
         wait_for(lambda: len(runs) == 24, "the next run")
         assert runs[23] == ("OFTEN", 5_121.0)
+
+
+def test_a_process_that_takes_long_keeps_those_of_other_threads_from_nothing():
+    """Crawling goes on while pages are processed."""
+    clock = ManualClock(start=5_000.0)
+    runs: list[str] = []
+    begun, may_end = threading.Event(), threading.Event()
+
+    def long(_now: float) -> dict[str, float]:
+        begun.set()
+        may_end.wait(120.0)
+        runs.append("LONG")
+        return {}
+
+    def short(_now: float) -> dict[str, float]:
+        runs.append("SHORT")
+        return {}
+
+    openers = [
+        lambda *_: [Periodic("LONG", 1.0, long), Periodic("BEHIND", 1.0, short)],
+        lambda *_: [Periodic("SHORT", 1.0, short)],
+    ]
+    with nursery(clock) as parent:
+        parent.start(
+            "BatchTasksManager", lambda place: batch_tasks.BatchTasksManager(place, openers, None)
+        )
+        clock.advance(1.0)
+        assert begun.wait(120.0)
+        for count in (1, 2, 3):
+            wait_for(lambda count=count: runs == ["SHORT"] * count, "a run beside the long one")
+            clock.advance(1.0)
+        may_end.set()
+        wait_for(lambda: "LONG" in runs, "the long run's end")
 
 
 class Mortal(ThreadedObject):

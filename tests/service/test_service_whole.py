@@ -16,11 +16,12 @@ import pytest
 from service_rig import Daemon, item_of, wait_for
 
 from gossamer.objects.normal import site_id_of, url_md5
+from gossamer.service.settings import ServiceSettings
 from press import Press, press
 
 REAL = {
     "operations": "gossamer.service.catalog_operations:open_operations",
-    "periodics": "gossamer.service.periodics:open_periodics",
+    "periodics": ServiceSettings().application.periodics,
     "batches": "gossamer.service.realtime:open_batches",
 }
 QUICK = {

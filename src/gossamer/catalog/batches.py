@@ -283,7 +283,11 @@ class BatchCommit:
         if site is None:
             # Cleaned up or deleted meanwhile.
             self._end_item(item, ItemState.LEFT_OUT)
-        elif findings.redirect_to is not None and findings.outcome == Outcome.OK:
+            return
+        if findings.pointer is not None and 200 <= findings.status < 300:
+            values = (site.site_id, item.doc_id, findings.doc_id)
+            self._connection.execute(BATCHES["keep_content"], values)
+        if findings.redirect_to is not None and findings.outcome == Outcome.OK:
             self._follow(item, site, findings, report)
         else:
             mask = mask_of_outcome(Outcome(findings.outcome), findings.status)

@@ -152,6 +152,12 @@ UPDATE member SET status = :status, state = :state, content_type = :content_type
     mrate_counter = mrate_counter + 1
 WHERE set_id = :set_id AND doc_id = :doc_id;
 
+-- name: keep_content
+-- What the last fetch of a document brought is a content of the URL from where redirects led to it.
+INSERT INTO site_content (site_id, doc_id, fetch_id)
+SELECT ?1, ?2, last_fetch FROM url WHERE doc_id = ?3 AND last_fetch IS NOT NULL
+ON CONFLICT DO NOTHING;
+
 -- name: known_members
 -- Which documents a site knows already.
 SELECT doc_id, status, udate FROM member
@@ -201,13 +207,13 @@ LEFT JOIN member ON member.set_id = batch_item.set_id AND member.doc_id = batch_
 WHERE batch_item.batch_id = ? AND batch_item.state <> 3
 ORDER BY batch_item.iteration, batch_item.doc_id;
 
+-- name: forget_items
+-- The items of batches that are about to be forgotten go before them.
+DELETE FROM batch_item WHERE batch_id IN (SELECT batch_id FROM batch WHERE ended_at < ?);
+
 -- name: forget_batches
 -- Batches that ended long ago are forgotten.
-DELETE FROM batch WHERE state <> 0 AND ended_at < ?;
-
--- name: forget_items
--- The items of forgotten batches go with them.
-DELETE FROM batch_item WHERE batch_id NOT IN (SELECT batch_id FROM batch);
+DELETE FROM batch WHERE ended_at < ?;
 
 -- name: url_states
 -- Where URLs stand.
@@ -237,7 +243,7 @@ WHERE state = 1 AND recrawl_lock_until IS NULL
     AND coalesce((SELECT CAST(nullif(trim(value), '') AS INTEGER) & 1 FROM service_property
         WHERE service_property.site_id = service_site.site_id AND name = 'MODES_FLAG'
             AND url_md5 = ''), 1)
-    AND EXISTS (SELECT 1 FROM member
+    AND EXISTS (SELECT 1 FROM member INDEXED BY member_turn
         WHERE member.set_id = service_site.set_id AND status = 1 AND state = 0 AND type <> 4)
 ORDER BY priority DESC, tcdate, site_id LIMIT ?;
 

@@ -4,7 +4,7 @@ A URL is taken by its status: 5 selected, 6 being processed. Whoever dies leaves
 return of stuck URLs makes it 4 again, which is what it was before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import Final
 
@@ -122,13 +122,14 @@ def begin_processing(catalog: ServiceCatalog, site_id: str, url_md5: str, now: f
         return bool(taken)
 
 
-def release_url(catalog: ServiceCatalog, site_id: str, url_md5: str, now: float) -> None:
-    """Let a URL that was selected wait again."""
-    with changing(catalog, "release a URL", now, keeps_members=True) as change:
-        found = _member(change, site_id, url_md5)
-        if found is not None:
-            site, doc_id = found
-            change.connection.execute(PROCESSING["release_member"], (site.set_id, doc_id))
+def release_urls(catalog: ServiceCatalog, urls: Iterable[tuple[str, str]], now: float) -> None:
+    """Let URLs that were selected wait again; each is named by its site and md5."""
+    with changing(catalog, "release URLs", now, keeps_members=True) as change:
+        for site_id, url_md5 in urls:
+            found = _member(change, site_id, url_md5)
+            if found is not None:
+                site, doc_id = found
+                change.connection.execute(PROCESSING["release_member"], (site.set_id, doc_id))
 
 
 def refuse_url(catalog: ServiceCatalog, site_id: str, url_md5: str, mask: int, now: float) -> None:

@@ -44,8 +44,9 @@ SELECT EXISTS (SELECT 1 FROM member WHERE set_id = :set_id AND status = 1)
 -- name: renew_members
 -- URLs become new, unless they are about to be crawled; an error of last time is no reason against.
 UPDATE member SET status = 1, state = CASE state WHEN 2 THEN 0 ELSE state END, batch_id = 0
-WHERE set_id = :set_id AND status NOT IN (1, 2, 3)
-    AND doc_id IN (SELECT value FROM json_each(:doc_ids));
+WHERE set_id = :set_id AND status NOT IN (1, 2, 3, 8)
+    AND doc_id IN (SELECT value FROM json_each(:doc_ids))
+RETURNING doc_id;
 
 -- name: probably_changed
 -- URLs that have been left alone for longer than they had been unchanged when they were fetched.

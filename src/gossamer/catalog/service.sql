@@ -210,7 +210,8 @@ SELECT doc_id FROM url WHERE md5 = ?;
 -- Root URLs of a site that begins anew are as new, unless they are about to be crawled.
 UPDATE member SET status = 1, state = 0, error_mask = 0, batch_id = 0
 WHERE set_id = :set_id AND status NOT IN (2, 3, 8)
-    AND doc_id IN (SELECT value FROM json_each(:doc_ids));
+    AND doc_id IN (SELECT value FROM json_each(:doc_ids))
+RETURNING doc_id;
 
 -- name: root_members
 -- The root URLs among the members of a set.

@@ -149,8 +149,8 @@ class ServiceCatalog(SqliteCatalog):
     def forget_batches(self, before: float) -> None:
         """Forget batches that ended before a moment."""
         with self._writing("forget batches") as (connection, _):
+            connection.execute(BATCHES["forget_items"], (before,))
             connection.execute(BATCHES["forget_batches"], (before,))
-            connection.execute(BATCHES["forget_items"])
 
     # What the engine asks.
 

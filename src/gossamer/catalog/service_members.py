@@ -218,9 +218,9 @@ def renew_members(change: Change, site: KnownSite, doc_ids: Sequence[int], query
     """Have a query make members new that are not already; return how many there were."""
     values = {"set_id": site.set_id, "doc_ids": json_list(doc_ids)}
     with counted(change.connection, site, doc_ids):
-        renewed = change.connection.execute(query, values).rowcount
-    note_status(change.connection, site, int(CrawlStatus.NEW), doc_ids, change.now)
-    return renewed
+        renewed = [row[0] for row in change.connection.execute(query, values).fetchall()]
+    note_status(change.connection, site, int(CrawlStatus.NEW), renewed, change.now)
+    return len(renewed)
 
 
 def delete_members(

@@ -6,6 +6,7 @@ answered while a batch runs, and a slow process delays the others of its kind on
 """
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -47,7 +48,7 @@ class BatchTasksManager(ThreadedObject):
     def __init__(
         self,
         place: Place,
-        open_periodics: OpenPeriodics | None,
+        open_periodics: Sequence[OpenPeriodics],
         open_batches: OpenBatches | None,
     ) -> None:
         super().__init__("BatchTasksManager", place)
@@ -64,8 +65,10 @@ class BatchTasksManager(ThreadedObject):
         self._open_periodics = open_periodics
         self._open_batches = open_batches
         self._schedule = Schedule()
-        self._running: str | None = None
-        """The periodic process that runs now."""
+        self._runner_of: dict[str, bytes] = {}
+        """Which runner has a periodic process."""
+        self._running: set[bytes] = set()
+        """The runners of which a periodic process runs now."""
         self._waiting: deque[Waiting] = deque()
         self._free: deque[bytes] = deque()
         self._busy: dict[bytes, Waiting] = {}
@@ -74,37 +77,46 @@ class BatchTasksManager(ThreadedObject):
 
     def prepare(self) -> None:
         """Start the runners."""
-        if self._open_periodics is not None:
-            open_periodics = self._open_periodics
-            self._children.start(PERIODICS, lambda place: PeriodicRunner(place, open_periodics))
+        for number, open_periodics in enumerate(self._open_periodics, start=1):
+            self._start_periodics(f"{PERIODICS}{number}", open_periodics)
         if self._open_batches is not None:
             for number in range(self.settings.realtime.threads):
                 self._start_batch_runner(f"BatchRunner{number + 1}", self._open_batches)
         self._hear_runners()
 
+    def _start_periodics(self, name: str, open_periodics: OpenPeriodics) -> None:
+        self._children.start(name, lambda place: PeriodicRunner(name, place, open_periodics))
+
     def _start_batch_runner(self, name: str, open_batches: OpenBatches) -> None:
         self._children.start(name, lambda place: BatchRunner(name, place, open_batches))
 
     def look_around(self) -> None:
-        """Look after the runners, give out batches, and have the next process run if it is due."""
+        """Look after the runners, give out batches, and have processes run that are due."""
         while (told := self._children.next_event()) is not None:
             name, event = told
             if event.kind is EventKind.DIED:
                 self._on_death(name, event.text)
         self._give_out()
+        if not self.variables["SUSPENDED"]:
+            self._run_what_is_due()
+
+    def _run_what_is_due(self) -> None:
+        """Have each runner that is free run the process of its own that is the longest overdue."""
         now = self.clock.monotonic()
-        if self._running is None and not self.variables["SUSPENDED"]:
-            for name in self._schedule.due(now)[:1]:
+        for name in self._schedule.due(now):
+            runner = self._runner_of[name]
+            if runner not in self._running:
                 self._schedule.started(name, now)
-                self._running = name
+                self._running.add(runner)
                 run = Run(name, self.clock.time())
-                self._runners.send([PERIODICS.encode(), msgspec.json.encode(run)])
+                self._runners.send([runner, msgspec.json.encode(run)])
 
     def wait_seconds(self) -> float | None:
-        """Return the time until a process is due; while one runs, its message will wake us."""
-        if self._running is not None or self.variables["SUSPENDED"]:
+        """Return the time until a process is due; a runner that is busy will wake us itself."""
+        if self.variables["SUSPENDED"]:
             return None
-        return self._schedule.wait_seconds(self.clock.monotonic())
+        busy = {name for name, runner in self._runner_of.items() if runner in self._running}
+        return self._schedule.wait_seconds(self.clock.monotonic(), busy)
 
     def tell(self, ask: Ask) -> Told:
         """Carry out an administrator's command; a new period counts at once."""
@@ -166,8 +178,9 @@ class BatchTasksManager(ThreadedObject):
         runner, kind, body = frames[0], frames[-2], frames[-1]
         match kind:
             case b"offer":
-                self._take_offer(msgspec.json.decode(body, type=Offer))
+                self._take_offer(runner, msgspec.json.decode(body, type=Offer))
             case b"ran":
+                self._running.discard(runner)
                 self._note(msgspec.json.decode(body, type=Ran))
             case b"free":
                 self._free.append(runner)
@@ -178,16 +191,16 @@ class BatchTasksManager(ThreadedObject):
                 self.count("batches_realtime_fault", 1 if done.error_code else 0)
                 self._server.send([waiting.sender, body])
 
-    def _take_offer(self, offer: Offer) -> None:
+    def _take_offer(self, runner: bytes, offer: Offer) -> None:
         now = self.clock.monotonic()
         for name, period in offer.periods.items():
+            self._runner_of[name] = runner
             # A runner that was started again offers the same; what was set meanwhile stays.
             if name not in self._schedule.periods:
                 self.variables.declare(_variable(name), Seconds, period)
                 self._schedule.set(name, period, now)
 
     def _note(self, ran: Ran) -> None:
-        self._running = None
         self.count("periodic_runs")
         counters.add(self.counters, ran.counters)
         if ran.fault:
@@ -214,8 +227,7 @@ class BatchTasksManager(ThreadedObject):
         runner = name.encode()
         if runner in self._busy:
             self._refuse(self._busy.pop(runner), Problem.LOST, f"{name} died: {text}")
-        if name == PERIODICS:
-            self._running = None
+        self._running.discard(runner)
         self.count("runners_restarted")
         self._children.restart(name, {})
 

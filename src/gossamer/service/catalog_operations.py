@@ -29,7 +29,7 @@ from gossamer.catalog.service_fetch import fetch_urls, with_attributes
 from gossamer.catalog.service_removal import Removal, SiteRemoval
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.catalog import CatalogSettings
-from gossamer.errors import StorageError
+from gossamer.errors import StorageError, StoreError
 from gossamer.objects.answers import GeneralResponse
 from gossamer.objects.content import URLFetch
 from gossamer.objects.enumerations import GENERAL_SITE, ErrorCode, ItemStatus, Operation
@@ -256,10 +256,17 @@ class CatalogOperations:
 
     def _url_purge(self, requests: Sequence[URLPurge], now: float) -> GeneralResponse:
         statuses: list[object] = []
+        refused: list[StoreError] = []
         for request in requests:
             self._purge_sites(request, now)
-            ids = service_purge.purged_sites(self._catalog.database, request)
-            statuses += [[site_id, self._purge(site_id, request, now)] for site_id in ids]
+            for site_id in service_purge.purged_sites(self._catalog.database, request):
+                try:
+                    statuses.append([site_id, self._purge(site_id, request, now)])
+                except StoreError as error:
+                    # What is damaged stays so; the sites behind it must not wait for ever.
+                    refused.append(error)
+        for refusal in refused:
+            raise refusal
         return GeneralResponse(statuses=statuses)
 
     def _purge(self, site_id: str, request: URLPurge, now: float) -> int:

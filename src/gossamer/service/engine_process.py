@@ -5,14 +5,17 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from gossamer.config.settings import Settings
+from gossamer.crawl.progress import Progress
 from gossamer.crawl.stops import Stops
 from gossamer.errors import GossamerError
+from gossamer.wording import visible
 
 _STOP_SECONDS = 20.0
 
@@ -87,6 +90,28 @@ class EngineProcess:
             process.wait()
 
 
+class Pauses:
+    """Tells people once why nothing is fetched, and once that it goes on."""
+
+    def __init__(self, stops: Stops, say: Callable[[str], None]) -> None:
+        self._stops = stops
+        self._say = say
+        self._is_paused = False
+
+    def look_at(self, progress: Progress) -> None:
+        """Take a snapshot."""
+        is_paused = progress.state != "running"
+        if is_paused and not self._is_paused:
+            self._say(f"crawling has {progress.state}: {self._stops.pause_detail}")
+        elif self._is_paused and not is_paused:
+            self._say("there is room again: crawling goes on")
+        self._is_paused = is_paused
+
+
+def _complain(text: str) -> None:
+    print(f"gossamer: {visible(text)}", file=sys.stderr, flush=True)
+
+
 def main() -> int:
     """Run an engine until standard input ends."""
     from gossamer.service.engine import run_engine  # noqa: PLC0415 - the handle does without
@@ -106,9 +131,14 @@ def main() -> int:
 
     threading.Thread(target=until_end, name="gossamer-parent", daemon=True).start()
     try:
-        run_engine(Path(orders.directory), orders.settings, stops=stops)
+        run_engine(
+            Path(orders.directory),
+            orders.settings,
+            stops=stops,
+            on_progress=Pauses(stops, _complain).look_at,
+        )
     except GossamerError as error:
-        print(f"gossamer: {error}", file=sys.stderr)
+        _complain(str(error))
         return error.exit_code
     return 0
 

@@ -41,6 +41,10 @@ class TaskState(IntEnum):
 ENDED: Final = frozenset(TaskState) - {TaskState.IN_PROGRESS, TaskState.NEW}
 
 
+def _never() -> bool:
+    return False
+
+
 class Executor(Protocol):
     """What runs tasks."""
 
@@ -52,8 +56,8 @@ class Executor(Protocol):
         """Return where a task stands."""
         ...
 
-    def wait(self, numbers: Sequence[int]) -> None:
-        """Return when these tasks have ended, each in its own way."""
+    def wait(self, numbers: Sequence[int], is_called_away: Callable[[], bool] = _never) -> None:
+        """Return when these tasks have ended, each in its own way, or when called away."""
         ...
 
     def take(self, number: int) -> Output:
@@ -100,7 +104,7 @@ class InProcess:
         ended = self._ended.get(number)
         return TaskState.NOT_FOUND if ended is None else ended.state
 
-    def wait(self, numbers: Sequence[int]) -> None:
+    def wait(self, numbers: Sequence[int], is_called_away: Callable[[], bool] = _never) -> None:
         """Return at once: what was submitted has ended."""
 
     def take(self, number: int) -> Output:
@@ -161,9 +165,9 @@ class LocalProcesses:
             return TaskState.NOT_FOUND
         return TaskState.NEW if self._tasks[number].process is None else TaskState.IN_PROGRESS
 
-    def wait(self, numbers: Sequence[int]) -> None:
-        """Return when these tasks have ended."""
-        while any(self.state(number) not in ENDED for number in numbers):
+    def wait(self, numbers: Sequence[int], is_called_away: Callable[[], bool] = _never) -> None:
+        """Return when these tasks have ended, or when whoever waits is called away."""
+        while any(self.state(number) not in ENDED for number in numbers) and not is_called_away():
             self._clock.sleep(_LOOK_SECONDS)
 
     def take(self, number: int) -> Output:

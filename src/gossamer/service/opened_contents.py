@@ -40,29 +40,28 @@ _HIDDEN: Final = (
 )
 _HIDE: Final = "INSERT OR REPLACE INTO hidden VALUES (?, ?, ?)"
 _LAST_OF_MEMBER: Final = """
-SELECT url.last_fetch
+SELECT max(fetch_id)
 FROM url
 JOIN service_site ON service_site.id = :site
 JOIN member ON member.set_id = service_site.set_id AND member.doc_id = url.doc_id
-WHERE url.md5 = :md5 AND url.last_fetch IS NOT NULL
+JOIN site_content ON site_content.site_id = service_site.site_id
+    AND site_content.doc_id = url.doc_id
+WHERE url.md5 = :md5
+GROUP BY url.doc_id
 """
 
 # What was fetched since the URL is a member of the site and since it started again: what a cleanup
 # removed does not come back.
 _CRAWLED: Final = """
-WITH RECURSIVE tries (fetch_id) AS (
-    SELECT last_fetch FROM url WHERE md5 = :md5
-    UNION ALL
-    SELECT fetch.previous FROM fetch JOIN tries USING (fetch_id) WHERE fetch.previous IS NOT NULL
-)
 SELECT file.name, fetch.offset, fetch.length
-FROM tries
-JOIN fetch USING (fetch_id)
-JOIN file USING (file_id)
+FROM url
 JOIN service_site ON service_site.id = :site
-JOIN member ON member.set_id = service_site.set_id AND member.doc_id = fetch.doc_id
-WHERE fetch.fetched_at >= member.cdate AND fetch.status BETWEEN 200 AND 299
-    AND fetch.fetch_id > :hidden
+JOIN member ON member.set_id = service_site.set_id AND member.doc_id = url.doc_id
+JOIN site_content ON site_content.site_id = service_site.site_id
+    AND site_content.doc_id = url.doc_id
+JOIN fetch ON fetch.fetch_id = site_content.fetch_id
+JOIN file USING (file_id)
+WHERE url.md5 = :md5 AND fetch.fetched_at >= member.cdate AND fetch.fetch_id > :hidden
 ORDER BY fetch.fetch_id
 """
 

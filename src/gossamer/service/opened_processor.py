@@ -1,5 +1,6 @@
 """The processor application with all that it needs on a workspace."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from gossamer.catalog.service_catalog import ServiceCatalog
@@ -18,6 +19,7 @@ def open_processor(
     closing: ExitStack,
     clock: Clock | None = None,
     patience_seconds: float = 3_600.0,
+    is_called_away: Callable[[], bool] = lambda: False,
 ) -> tuple[ServiceCatalog, Processor]:
     """Open what processing needs on a workspace; `closing` lets go of it."""
     clock = clock or SystemClock()
@@ -34,5 +36,6 @@ def open_processor(
         read_raw=reader,
         clock=clock,
         patience_seconds=patience_seconds,
+        is_called_away=is_called_away,
     )
     return catalog, processor

@@ -41,6 +41,20 @@ def unanswered(operations: Operations, operation: Operation) -> int:
     return operations.unanswered(operation) if isinstance(operations, Patient) else 0
 
 
+@runtime_checkable
+class OfThread(Protocol):
+    """Operations of a thread that may be told to stop while it is at something else."""
+
+    def is_called_away(self) -> bool:
+        """Whether whoever works for long should come to an end."""
+        ...
+
+
+def is_called_away(operations: Operations) -> bool:
+    """Whether whoever works for long should come to an end; never where nobody could say so."""
+    return isinstance(operations, OfThread) and operations.is_called_away()
+
+
 class Periodic(Struct, frozen=True):
     """Something that is done again and again."""
 
@@ -56,7 +70,8 @@ class Periodic(Struct, frozen=True):
 
 
 OpenOperations = Callable[[ServiceSettings], Operations]
-RunBatch = Callable[[Batch], Batch]
+RunBatch = Callable[[Batch, Callable[[], bool]], Batch]
+"""Takes a batch, and what says whether to come to an end with it; returns what became of it."""
 OpenBatches = Callable[[ServiceSettings], RunBatch]
 OpenPeriodics = Callable[[ServiceSettings, Operations], Sequence[Periodic]]
 """The operations that it is given are carried out by the SitesManager, over messages."""
@@ -66,7 +81,8 @@ class Parts(Struct, frozen=True):
     """What the daemon is put together from."""
 
     open_operations: OpenOperations
-    open_periodics: OpenPeriodics | None = None
+    open_periodics: Sequence[OpenPeriodics] = ()
+    """Each for a thread of its own: what one does does not keep the others waiting."""
     open_batches: OpenBatches | None = None
 
 
@@ -75,7 +91,11 @@ def load_parts(settings: ServiceSettings) -> Parts:
     application = settings.application
     return Parts(
         open_operations=_load("operations", application.operations),
-        open_periodics=_load("periodics", application.periodics),
+        open_periodics=[
+            _load("periodics", name.strip())
+            for name in application.periodics.split(",")
+            if name.strip()
+        ],
         open_batches=_load("batches", application.batches),
     )
 

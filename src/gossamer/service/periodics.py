@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from msgspec.structs import replace
+
 from gossamer.catalog.batch_facts import ItemState
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.objects.enumerations import CrawlerType
@@ -95,7 +97,20 @@ class Crawling:
 
 
 def open_periodics(settings: ServiceSettings, operations: Operations) -> Sequence[Periodic]:
-    """Return what the BatchTasksManager runs again and again."""
+    """Return all that the BatchTasksManager runs again and again, for one thread."""
+    return [*open_crawling(settings, operations), *open_processing(settings, operations)]
+
+
+def open_processing(settings: ServiceSettings, operations: Operations) -> Sequence[Periodic]:
+    """Return the process PROCESS: crawling need not wait while pages are scraped."""
+    closing = ExitStack()
+    guard = Guard(settings.guard)
+    process = processing_periodic(settings, operations, closing, guard=guard)
+    return [replace(process, close=closing.close)]
+
+
+def open_crawling(settings: ServiceSettings, operations: Operations) -> Sequence[Periodic]:
+    """Return all processes but PROCESS."""
     closing = ExitStack()
     guard = Guard(settings.guard)
     crawling = Crawling(settings, guard)
@@ -116,6 +131,5 @@ def open_periodics(settings: ServiceSettings, operations: Operations) -> Sequenc
             complaints=crawling.complaints,
         ),
         Periodic("RETURN", settings.returning.period_seconds, crawling.give_back),
-        processing_periodic(settings, operations, closing, guard=guard),
         *beside_crawling(settings, operations, closing, guard=guard),
     ]

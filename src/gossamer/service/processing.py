@@ -6,7 +6,7 @@ return of stuck URLs makes CRAWLED again, and the content is made once more in t
 """
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -19,7 +19,7 @@ from gossamer.catalog.processing import (
     finish_processing,
     has_twin,
     refuse_url,
-    release_url,
+    release_urls,
     suspend_site,
 )
 from gossamer.catalog.service_catalog import ServiceCatalog
@@ -110,38 +110,61 @@ class Processor:
         read_raw: RawReader | None = None,
         clock: Clock | None = None,
         patience_seconds: float = _PATIENCE_SECONDS,
+        is_called_away: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`patience_seconds`: the time of a batch that may be spent on waiting for sites."""
+        """`patience_seconds`: the time of a batch that may be spent on waiting for sites.
+
+        Whoever is called away leaves the rest of a batch for later.
+        """
         self._catalog = catalog
         self._contents = contents
         self._scrape = scrape
         self._read_raw = read_raw or self._newest
         self._clock = clock or SystemClock()
         self._pace = Pace(self._clock, patience_seconds)
+        self._is_called_away = is_called_away
 
     def process_batch(self, batch: Batch) -> Processed:
         """Process a batch; its items come back with their URLs as they stand then.
 
-        What cannot be read or written raises; what is not processed then is released before.
+        What cannot be read or written raises; what is not processed then is released before. If
+        it is the store of one site that refuses, those of other sites have their turn first.
         """
         done = Processed(batch)
         items = dict(enumerate(batch.items))
         left = dict(in_turns(batch.items))
         mask = batch.error_mask
+        refused: dict[str, StoreError] = {}
         self._pace.begin_batch()
         try:
             for place in list(left):
+                if self._is_called_away():
+                    break
                 item = items[place]
-                mask |= self._item(item, done)
+                if item.site_id in refused:
+                    continue
+                try:
+                    mask |= self._item(item, done)
+                except StoreError as error:
+                    refused[item.site_id] = error
+                    continue
                 items[place] = replace(item, url_obj=self._url(item) or item.url_obj)
                 del left[place]
+            for refusal in refused.values():
+                raise refusal
         except GossamerError:
             with contextlib.suppress(GossamerError):
-                for item in left.values():
-                    release_url(self._catalog, item.site_id, item.url_id, self._clock.time())
+                self._release(left.values())
             raise
+        done.skipped += len(left)
+        self._release(left.values())
         done.batch = replace(batch, items=list(items.values()), error_mask=mask)
         return done
+
+    def _release(self, items: Iterable[BatchItem]) -> None:
+        urls = [(item.site_id, item.url_id) for item in items]
+        if urls:
+            release_urls(self._catalog, urls, self._clock.time())
 
     def _item(self, item: BatchItem, done: Processed) -> int:
         """Process an item (S3.97-S3.102); return the bits of its error mask that were set."""
@@ -261,7 +284,7 @@ class Processor:
         return entries, faults
 
     def _skip(self, url: URL, done: Processed) -> int:
-        release_url(self._catalog, url.site_id, url.url_md5, self._clock.time())
+        release_urls(self._catalog, [(url.site_id, url.url_md5)], self._clock.time())
         done.skipped += 1
         return 0
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import Final
 
-from gossamer.catalog.processing import Place, places_to_process
+from gossamer.catalog.processing import Place, places_to_process, release_urls
 from gossamer.catalog.service_catalog import ServiceCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.errors import GossamerError
@@ -18,10 +19,10 @@ from gossamer.objects.selection import Criterions
 from gossamer.objects.site import SiteUpdate
 from gossamer.objects.url import URL, URLUpdate
 from gossamer.service.applications import processed
-from gossamer.service.executor import Executor, InProcess, LocalProcesses
+from gossamer.service.executor import ENDED, Executor, InProcess, LocalProcesses
 from gossamer.service.guard import Guard, Word
 from gossamer.service.opened_processor import open_processor
-from gossamer.service.operations import Operations, Periodic
+from gossamer.service.operations import Operations, Periodic, is_called_away
 from gossamer.service.processing import batch_of
 from gossamer.service.settings import ServiceSettings
 
@@ -59,8 +60,10 @@ class Processing:
         counters = dict.fromkeys(_COUNTERS, 0.0)
         self.complaints = []
         started = self._clock.monotonic()
-        tasks: list[int] = []
+        tasks: dict[int, list[URL]] = {}
         for _ in range(self._settings.max_batches):
+            if self._is_called_away():
+                break
             word = self._guard.ask(now) if self._guard else Word.GO
             if word is not Word.GO:
                 counters["batches_process_cancelled"] += word is Word.GIVE_UP
@@ -68,14 +71,26 @@ class Processing:
             urls = self._fetch(now, counters)
             if not urls:
                 break
-            tasks.append(self._submit(urls, counters))
-        self._executor.wait(tasks)
+            tasks[self._submit(urls, counters)] = urls
+        self._executor.wait(list(tasks), self._is_called_away)
+        ended = [number for number in tasks if self._executor.state(number) in ENDED]
         if tasks:
             self._seconds += self._clock.monotonic() - started
             counters["batches_process_time_avg"] = self._seconds / self._batches
             counters["batches_process_items_avg"] = self._items / self._batches
-        self._take(tasks, counters)
+        self._break_off([urls for number, urls in tasks.items() if number not in ended])
+        self._take(ended, counters)
         return counters
+
+    def _is_called_away(self) -> bool:
+        return is_called_away(self._operations)
+
+    def _break_off(self, batches: Sequence[Sequence[URL]]) -> None:
+        """End tasks that nobody can wait for, and let their URLs wait again."""
+        if batches:
+            self._executor.close()
+            urls = [(url.site_id, url.url_md5) for url in chain.from_iterable(batches)]
+            release_urls(self._catalog, urls, self._clock.time())
 
     def _fetch(self, now: float, counters: dict[str, float]) -> list[URL]:
         """Select URLs and mark them, place by place, until a batch is full."""
@@ -160,7 +175,12 @@ def processing_periodic(
     guard: Guard | None = None,
 ) -> Periodic:
     """Return the process PROCESS; `closing` ends what it has opened."""
-    catalog, processor = open_processor(settings, closing, patience_seconds=_PATIENCE_SECONDS)
+    catalog, processor = open_processor(
+        settings,
+        closing,
+        patience_seconds=_PATIENCE_SECONDS,
+        is_called_away=partial(is_called_away, operations),
+    )
     executor: Executor = InProcess({"process": partial(processed, processor)})
     if settings.processing.processes:
         executor = LocalProcesses(settings, settings.processing.processes)

@@ -76,6 +76,10 @@ class DistantOperations:
         self._open = {number: each for number, each in self._open.items() if each[1] > since}
         return sum(each is operation for each, _ in self._open.values())
 
+    def is_called_away(self) -> bool:
+        """Whether the thread should come to an end with what it does."""
+        return self._owner.is_called_away()
+
     def note(self, frames: Frames) -> Done:
         """Take an answer, however late."""
         done = msgspec.json.decode(frames[-1], type=Done)
@@ -111,8 +115,8 @@ def _restored(operation: Operation, done: Done) -> object:
 class PeriodicRunner(ThreadedObject):
     """Runs periodic processes, as it is told, one after another."""
 
-    def __init__(self, place: Place, open_periodics: OpenPeriodics) -> None:
-        super().__init__(PERIODICS, place)
+    def __init__(self, name: str, place: Place, open_periodics: OpenPeriodics) -> None:
+        super().__init__(name, place)
         self._open_periodics = open_periodics
         self._manager = self.add_client("MANAGER", inproc(RUNNERS), self._on_run)
         self._sites = self.add_client("SITESMANAGER", inproc("SitesManager"), self._on_late)
@@ -203,7 +207,7 @@ class BatchRunner(ThreadedObject):
         most = self.settings.realtime.max_urls
         if len(batch.items) > most:
             raise ObjectError("Batch", "items", f"at most {most} items are expected")
-        result = self._run_batch(batch)
+        result = self._run_batch(batch, self.is_called_away)
         return [item.url_content_response for item in result.items if item.url_content_response]
 
 

@@ -1,5 +1,6 @@
 """When which periodic process is due: a pure rule over a clock that never goes back."""
 
+from collections.abc import Collection
 from typing import Final
 
 SHORTEST_SECONDS: Final = 0.001
@@ -33,9 +34,9 @@ class Schedule:
         """Take note of a run."""
         self._last[name] = now
 
-    def wait_seconds(self, now: float) -> float | None:
-        """Return the time until something is due; None if nothing ever is."""
-        moments = self._moments().values()
+    def wait_seconds(self, now: float, busy: Collection[str] = ()) -> float | None:
+        """Return the time until something is due, but for what is busy; None if nothing ever is."""
+        moments = [moment for name, moment in self._moments().items() if name not in busy]
         return max(0.0, min(moments) - now) if moments else None
 
     def _moments(self) -> dict[str, float]:

@@ -76,10 +76,11 @@ class ApplicationSettings(Section, frozen=True):
     periodics: Annotated[
         str,
         Meta(
-            pattern=r"^([\w.]+:\w+)?\Z",
-            description="What makes the periodic processes, as module:function; empty: none run.",
+            pattern=r"^([\w.]+:\w+(, *[\w.]+:\w+)*)?\Z",
+            description="What makes the periodic processes, as module:function; several, separated "
+            "by commas, run each in a thread of its own; empty: none run.",
         ),
-    ] = "gossamer.service.periodics:open_periodics"
+    ] = "gossamer.service.periodics:open_crawling, gossamer.service.periodics:open_processing"
     batches: Annotated[
         str,
         Meta(

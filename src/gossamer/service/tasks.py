@@ -131,9 +131,13 @@ def iterate(
             catalog.give_up_batch(batch_id, clock.time(), "the crawler has ended")
 
 
-def wait_while_open(catalog: ServiceCatalog, batch_id: int, until: float) -> None:
+def wait_while_open(
+    catalog: ServiceCatalog, batch_id: int, until: float, is_called_away: Callable[[], bool]
+) -> None:
     """Wait until an engine elsewhere has crawled an iteration, or until a monotonic time."""
     while catalog.batch_state(batch_id) is BatchState.OPEN and time.monotonic() < until:
+        if is_called_away():
+            return
         time.sleep(_LOOK_SECONDS)
 
 

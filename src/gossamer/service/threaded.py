@@ -159,6 +159,10 @@ class ThreadedObject:
         """Tell the parent."""
         self._parent.send([msgspec.json.encode(event)])
 
+    def is_called_away(self) -> bool:
+        """Whether an order of the parent waits, perhaps to stop: who works for long looks."""
+        return bool(self._parent.socket.poll(0))
+
     def place_of_child(self, parent: str) -> Place:
         """Return the place of a thread that this one starts."""
         return msgspec.structs.replace(

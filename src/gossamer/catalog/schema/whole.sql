@@ -610,6 +610,17 @@ CREATE INDEX download_of_fetch ON download (fetch_id) WHERE fetch_id IS NOT NULL
 CREATE INDEX member_busy ON member (tcdate)
 WHERE status >= 2 AND status <= 8 AND status <> 4 AND status <> 7;
 
+CREATE INDEX service_site_set ON service_site (set_id);
+
+CREATE INDEX batch_ended ON batch (ended_at);
+
+CREATE TABLE site_content (
+    site_id INTEGER NOT NULL,
+    doc_id INTEGER NOT NULL,
+    fetch_id INTEGER NOT NULL REFERENCES fetch (fetch_id),
+    PRIMARY KEY (site_id, doc_id, fetch_id)
+) STRICT, WITHOUT ROWID;
+
 INSERT INTO site VALUES (1, NULL, '', 'default', 1, 0, '{}', 0.0);
 
 INSERT INTO total VALUES (1, 0, 0, 0, 0, 0, 0, 0);
