@@ -1,6 +1,7 @@
 """URL_FETCH in the catalog: which sites, which URLs of each, and what is done to them."""
 
 import pytest
+from msgspec.structs import replace
 from service_desk import NOW, PARENT, Desk
 
 from gossamer.catalog.service_fetch import fetch_urls, with_attributes
@@ -167,10 +168,21 @@ def test_macros_are_the_site_and_the_values_of_queries(desk):
         sql={"deepest": "SELECT MAX(Depth) FROM urls_%SITE_ID% WHERE ParentMd5 <> ''"},
     )
     assert fetch(desk, urls_criterions=deepest) == ["a/2", "b/0", "b/1", "b/2"]
+    as_written = replace(deepest, where="Depth = %deepest% AND ParentMd5 <> ''")
+    assert fetch(desk, urls_criterions=as_written) == ["a/2", "b/0", "b/1", "b/2"]
     nothing = Criterions(
         where="Depth = %NONE%", sql={"none": "SELECT Depth FROM urls WHERE Depth = 77"}
     )
     assert fetch(desk, urls_criterions=nothing) == []
+
+
+def test_the_macro_of_the_site_stands_for_any_id_wherever_it_is(desk):
+    named = desk.site("http://a.example/", id="one-site")
+    criterions = Criterions(
+        where="`urls_%SITE_ID%`.`Status` = 1 AND Depth = %least%",
+        sql={"least": "SELECT MIN(Depth) FROM `urls_%SITE_ID%` WHERE Site_Id = %SITE_ID%"},
+    )
+    assert fetch(desk, sites_list=[named], urls_criterions=criterions) == ["a/"]
 
 
 @pytest.mark.parametrize(
