@@ -20,7 +20,7 @@ from gossamer.objects.enumerations import (
     URLType,
 )
 from gossamer.objects.moments import Moment
-from gossamer.objects.record import Count, LongText, Number, Record, ShortText, SiteId
+from gossamer.objects.record import Count, LongText, Mask, Number, Record, ShortText, SiteId
 from gossamer.objects.selection import Criterions
 from gossamer.objects.url import URL
 
@@ -133,7 +133,7 @@ class Site(Record, frozen=True, kw_only=True):
     request_delay: Count = 500
     processing_delay: Count = 500
     http_timeout: Count = 30_000
-    error_mask: Count = 0
+    error_mask: Mask = 0
     errors: Count = 0
     size: Count = 0
     avg_speed: Count = 0
@@ -177,7 +177,7 @@ class SiteUpdate(Record, frozen=True, kw_only=True):
     request_delay: Count | None = None
     processing_delay: Count | None = None
     http_timeout: Count | None = None
-    error_mask: Count | None = None
+    error_mask: Mask | None = None
     errors: Count | None = None
     size: Count | None = None
     avg_speed: Count | None = None
