@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import least_cpu
 from gossamer.daemons.endpoints import Endpoint
 from gossamer.errors import InputError
 from gossamer.objects.answers import ClientResponse, ClientResponseItem, GeneralResponse
@@ -59,6 +60,14 @@ def test_a_million_brackets_are_too_deep_and_quickly_told():
 def test_a_long_text_full_of_brackets_is_not_deep():
     body = json.dumps({"a": "[" * 1000 + '"{' * 1000 + "\\"}).encode()
     assert not envelope.is_deeper(body, 1)
+
+
+@pytest.mark.parametrize("text", [b'"' * 4_000_000, b'"' + b"\\" * 4_000_000 + b'"'])
+def test_nothing_but_quotes_or_backslashes_costs_little_more_than_letters(text):
+    letters = b'"' + b"x" * 4_000_000 + b'"'
+    usual = least_cpu(lambda: envelope.is_deeper(letters, 32))
+    # It was fifty times as much and more, while no other client was heard.
+    assert least_cpu(lambda: envelope.is_deeper(text, 32)) < 20 * usual + 0.01
 
 
 def test_operations_are_known_by_code_and_by_every_name():
