@@ -12,7 +12,7 @@ from gossamer.errors import InputError
 from gossamer.objects.answers import ClientResponse, ClientResponseItem, GeneralResponse
 from gossamer.objects.enumerations import Operation
 from gossamer.objects.extras import CustomResponse
-from gossamer.service import counters, envelope, fields, names
+from gossamer.service import counters, envelope, fields, managers, names
 from gossamer.service.envelope import Problem, RefusedError
 from gossamer.service.exchange import combine, refusal
 from gossamer.service.managers import URL_OPERATIONS, target_of
@@ -88,6 +88,13 @@ def test_every_operation_has_one_of_three_targets():
     assert all(targets[operation] == "URLManager" for operation in URL_OPERATIONS)
     assert targets[Operation.SITE_NEW] == "SitesManager"
     assert targets[Operation.SQL_CUSTOM] == "SitesManager"
+
+
+def test_an_answer_that_no_client_would_read_is_refused(monkeypatch):
+    monkeypatch.setattr(managers, "MAX_MESSAGE", 10)
+    assert bytes(managers.fitting(b"x" * 10)) == b"x" * 10
+    with pytest.raises(RefusedError, match="EXECUTION_FAILED: the answer has 11 bytes"):
+        managers.fitting(b"x" * 11)
 
 
 def test_nothing_is_due_before_its_period_is_over():
