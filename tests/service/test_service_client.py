@@ -188,6 +188,27 @@ def test_a_port_of_the_flags_wins_over_those_of_the_configuration(shared, tmp_pa
     assert len(json.loads(done.stdout)["itemsList"]) == 1
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+            "dc-client",
+            "--command",
+            "SITE_FIND",
+            "--fields",
+            "{}",
+            "--dcc_clientHost",
+            "127.0.0.1:0",
+        ),
+        ("dc-client", "--command", "SITE_FIND", "--fields", "{}", "--dcc_clientHost", "[::1]:0"),
+        ("dc-admin", "--cmd", "STAT", "--host", "127.0.0.1:0"),
+    ],
+)
+def test_a_port_on_which_nobody_listens_is_a_wrong_argument(tmp_path, words):
+    done = program(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "1 to 65535" in done.stderr
+
+
 PROGRAMS = [
     ("dc-client", "--command", "SITE_FIND", "--fields", "{}"),
     ("dc-admin", "--cmd", "STAT"),
