@@ -117,6 +117,11 @@ def test_the_better_record_of_a_url_wins(worse, better):
     assert merge_urls([[low], [high]]) == merge_urls([[high], [low]]) == [high]
 
 
+def test_a_url_of_two_sites_stays_one_of_each():
+    own, other = url("x", site_id="s"), url("x", site_id="t")
+    assert merge_urls([[own, other], [own, other]]) == [own, other]
+
+
 def test_urls_are_sorted_by_the_first_criterion():
     urls = [[url("a", size=3), url("b", size=1)], [url("c", size=2)]]
     merged = merge_urls(urls, parse_order("Size DESC, URL"))

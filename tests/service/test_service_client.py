@@ -191,14 +191,6 @@ def test_a_port_of_the_flags_wins_over_those_of_the_configuration(shared, tmp_pa
 @pytest.mark.parametrize(
     "words",
     [
-            "dc-client",
-            "--command",
-            "SITE_FIND",
-            "--fields",
-            "{}",
-            "--dcc_clientHost",
-            "127.0.0.1:0",
-        ),
         ("dc-client", "--command", "SITE_FIND", "--fields", "{}", "--dcc_clientHost", "[::1]:0"),
         ("dc-admin", "--cmd", "STAT", "--host", "127.0.0.1:0"),
     ],

@@ -73,9 +73,12 @@ def merge_site_lists(lists: Iterable[Sequence[Site]]) -> list[Site]:
 
 
 def merge_urls(lists: Iterable[Sequence[URL]], order_by: Sequence[Ordering] = ()) -> list[URL]:
-    """Return each URL once: that of the node that really crawled it, then of the higher status."""
-    by_md5 = _grouped((url for urls in lists for url in urls), lambda url: url.url_md5 or url.url)
-    return ordered([max(group, key=url_rank) for group in by_md5.values()], order_by)
+    """Return each URL of a site once: that of the node that crawled it, then of higher status."""
+    by_name = _grouped(
+        (url for urls in lists for url in urls),
+        lambda url: f"{url.site_id} {url.url_md5 or url.url}",
+    )
+    return ordered([max(group, key=url_rank) for group in by_name.values()], order_by)
 
 
 def merge_contents(lists: Iterable[Sequence[URLContentResponse]]) -> list[URLContentResponse]:
