@@ -1,10 +1,11 @@
 """Answers of several nodes made into one (4b.9 of the requirements).
 
-Sites are added up, URLs and contents are told apart by their md5 and the best of each kept, and
-all other answers become one GeneralResponse.
+Sites are added up, URLs and contents are told apart by their md5 and the best of each kept, rows of
+queries are put one after the other, and all other answers become one GeneralResponse.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from gossamer.objects.columns import URL_COLUMNS, by_lower_name
 from gossamer.objects.content import URLContentResponse
 from gossamer.objects.enumerations import Operation, ResponseItemError
 from gossamer.objects.expressions import Column, Ordering
+from gossamer.objects.extras import CustomResponse
 from gossamer.objects.moments import epoch_of
 from gossamer.objects.site import Site, is_absent
 from gossamer.objects.url import URL
@@ -110,6 +112,22 @@ def merge_general(answers: Sequence[GeneralResponse]) -> GeneralResponse:
     )
 
 
+def merge_custom(answers: Sequence[CustomResponse]) -> CustomResponse:
+    """Return the rows of all nodes, for each query one node after the other, and all complaints."""
+    first = answers[0]
+    several = not isinstance(first.query, str)
+    results = [answer.result for answer in answers if isinstance(answer.result, list)]
+    if several:
+        parts = zip_longest(*results, fillvalue=[])
+        joined: list[object] = [[row for rows in part for row in rows] for part in parts]
+    else:
+        joined = [row for rows in results for row in rows]
+    problems = dict.fromkeys(answer.err_string for answer in answers if answer.err_string)
+    return replace(
+        first, result=joined if results else None, err_string="; ".join(problems) or None
+    )
+
+
 def url_rank(url: URL) -> tuple[bool, int, float]:
     """Return how good the record of a URL is, compared with that of another node."""
     return url.crawled > 0, int(url.status), _seconds(url.u_date)
@@ -155,6 +173,9 @@ def _merge_objects(
         return merge_sites(sites)
     if lists:
         return [each for part in lists for each in part]
+    custom = _only(CustomResponse, objects)
+    if custom:
+        return merge_custom(custom)
     return merge_general(general) if general else next(iter(objects), None)
 
 
