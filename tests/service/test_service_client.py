@@ -451,6 +451,15 @@ def test_the_python_client_is_typed_and_may_call_side_by_side(shared):
     asyncio.run(talk())
 
 
+def test_more_calls_than_there_are_sockets_wait_for_their_turn(shared):
+    async def talk() -> list[Site]:
+        async with library.Service(f"tcp://{shared.client}") as dc:
+            status = SiteStatus(id="nobody")
+            return await asyncio.gather(*(dc.site_status(status) for _ in range(600)))
+
+    assert {site.state for site in asyncio.run(talk())} == {SiteState.NOT_FOUND}
+
+
 def test_a_call_that_is_given_up_does_not_disturb_the_next(shared):
     async def talk() -> None:
         async with library.Service(f"tcp://{shared.client}") as dc:
