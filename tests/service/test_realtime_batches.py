@@ -6,6 +6,7 @@ import threading
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from hashlib import md5
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,34 @@ def test_a_batch_without_time_is_answered_with_what_it_has(service: Service, pap
     assert [bool(each["rawContents"]) for each in contents] == [True, False]
     site = site_id_of(paper.url("/"))
     (url,) = service.tell("URL_STATUS", [{"siteId": site, "url": paper.url("/slow")}])
+    assert url["status"] == 1
+
+
+@pytest.mark.req("S3.190")
+def test_a_batch_in_work_does_not_keep_the_service_from_stopping(
+    tmp_path: Path, paper: Press
+) -> None:
+    is_asked, is_over = threading.Event(), threading.Event()
+
+    def slow(_: Request) -> Reply:
+        is_asked.set()
+        is_over.wait(120.0)
+        return 200, {"Content-Type": "text/html"}, b"<html><p>Too late."
+
+    paper.routes["/slow"] = slow
+    site = site_id_of(paper.url("/"))
+    with Service(tmp_path, Crawling=STILL) as service:
+        service.tell("SITE_NEW", site_of(paper))
+        order = {"items": [item(paper, "/slow")]}
+        call = partial(service.call, "BATCH", order, code=None)
+        client = threading.Thread(target=call)
+        client.start()
+        assert is_asked.wait(120.0)
+        assert service.terminate() == 0, service.log
+        client.join()
+        service.start()
+        (url,) = service.tell("URL_STATUS", [{"siteId": site, "url": paper.url("/slow")}])
+        is_over.set()
     assert url["status"] == 1
 
 

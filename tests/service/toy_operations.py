@@ -5,6 +5,7 @@ The daemon loads it by name, in a process of its own. A few ids make it misbehav
 
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -189,7 +190,7 @@ def open_periodics(settings: ServiceSettings, operations: Operations) -> list[Pe
 
 
 def open_batches(settings: ServiceSettings) -> RunBatch:
-    def run(batch: Batch) -> Batch:
+    def run(batch: Batch, _: Callable[[], bool]) -> Batch:
         if batch.id == 666:
             raise SystemExit("told to die")
         if batch.id == 777:

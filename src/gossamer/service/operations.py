@@ -56,7 +56,8 @@ class Periodic(Struct, frozen=True):
 
 
 OpenOperations = Callable[[ServiceSettings], Operations]
-RunBatch = Callable[[Batch], Batch]
+RunBatch = Callable[[Batch, Callable[[], bool]], Batch]
+"""Is asked whether the service stops, so that nobody waits for the batch any more."""
 OpenBatches = Callable[[ServiceSettings], RunBatch]
 OpenPeriodics = Callable[[ServiceSettings, Operations], Sequence[Periodic]]
 """The operations that it is given are carried out by the SitesManager, over messages."""

@@ -1,6 +1,7 @@
 """Real-time batches: a client hands over URLs and waits for their contents (4b.8)."""
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
 
@@ -33,21 +34,21 @@ def open_batches(settings: ServiceSettings) -> RunBatch:
     acceptor = Acceptor(settings, catalog, clock)
     room = settings.server.max_message_bytes - _ENVELOPE_BYTES
 
-    def run_batch(batch: Batch) -> Batch:
+    def run_batch(batch: Batch, is_over: Callable[[], bool]) -> Batch:
         order = limited(batch, settings.realtime)
         if writes(order):
-            return run(order)
+            return run(order, is_over)
         with lodged(operations, order) as lodging:
-            return lodging.back(operations, run(lodging.batch))
+            return lodging.back(operations, run(lodging.batch, is_over))
 
-    def run(given_order: Batch) -> Batch:
+    def run(given_order: Batch, is_over: Callable[[], bool]) -> Batch:
         order = acceptor.identified(given_order)
         seconds = float(order.max_execution_time)
         until = time.monotonic() + seconds
         batch_id = acceptor.accept(order, seconds)
 
         def wait() -> None:
-            wait_while_open(catalog, batch_id, until)
+            wait_while_open(catalog, batch_id, until, is_over)
 
         iterate(catalog, batch_id, wait, processor.process_batch, clock)
         done = _process(catalog, processor, crawled(catalog, order, batch_id))

@@ -203,7 +203,7 @@ class BatchRunner(ThreadedObject):
         most = self.settings.realtime.max_urls
         if len(batch.items) > most:
             raise ObjectError("Batch", "items", f"at most {most} items are expected")
-        result = self._run_batch(batch)
+        result = self._run_batch(batch, self.is_told_to_stop)
         return [item.url_content_response for item in result.items if item.url_content_response]
 
 

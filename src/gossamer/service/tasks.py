@@ -131,9 +131,13 @@ def iterate(
             catalog.give_up_batch(batch_id, clock.time(), "the crawler has ended")
 
 
-def wait_while_open(catalog: ServiceCatalog, batch_id: int, until: float) -> None:
-    """Wait until an engine elsewhere has crawled an iteration, or until a monotonic time."""
-    while catalog.batch_state(batch_id) is BatchState.OPEN and time.monotonic() < until:
+def wait_while_open(
+    catalog: ServiceCatalog, batch_id: int, until: float, is_over: Callable[[], bool]
+) -> None:
+    """Wait until an engine elsewhere has crawled an iteration, a monotonic time, or told to end."""
+    while catalog.batch_state(batch_id) is BatchState.OPEN:
+        if time.monotonic() >= until or is_over():
+            return
         time.sleep(_LOOK_SECONDS)
 
 

@@ -155,6 +155,12 @@ class ThreadedObject:
         """Add to a counter."""
         self.counters[name] = self.counters.get(name, 0) + by
 
+    def is_told_to_stop(self) -> bool:
+        """Return whether the parent has said so, for what takes long to ask meanwhile."""
+        while (frames := self._parent.receive()) is not None:
+            self._on_order(frames)
+        return self._stopping
+
     def report(self, event: Event) -> None:
         """Tell the parent."""
         self._parent.send([msgspec.json.encode(event)])
