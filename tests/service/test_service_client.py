@@ -13,7 +13,7 @@ from service_rig import BIN, EXAMPLES, Daemon, item_of, program, write_ini
 
 import gossamer as library
 from gossamer.daemons.endpoints import Endpoint
-from gossamer.errors import InputError, ServiceError
+from gossamer.errors import ConfigError, InputError, ServiceError
 from gossamer.objects.answers import GeneralResponse
 from gossamer.objects.batch import Batch, BatchItem
 from gossamer.objects.coding import decode, encode
@@ -415,6 +415,21 @@ def test_a_server_with_keys_for_nobody_does_not_start(tmp_path):
         done = program("dc-daemon", "-c", config, cwd=tmp_path)
         assert done.returncode == 1
         assert done.stderr.startswith("dc-daemon: ")
+
+
+@pytest.mark.parametrize("key", ["short", "~" * 40, "#" * 40])
+def test_what_is_no_key_is_refused_before_anything_starts(tmp_path, key):
+    make_keys(tmp_path, "server")
+    make_keys(tmp_path / "clients", "alice")
+    (tmp_path / "clients" / "bob.key").write_text(f'metadata\ncurve\n    public-key = "{key}"\n')
+    with pytest.raises(ConfigError, match=r"bob.key: 40 characters of Z85"):
+        client_keys(tmp_path / "server.key_secret", tmp_path / "clients" / "bob.key")
+    server = {"curve_secret_key_file": "server.key_secret", "curve_clients_dir": "clients"}
+    config = write_ini(tmp_path / "a.ini", {"Server": server})
+    done = program("dc-daemon", "-c", config, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "bob.key" in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.req("S3.29", "S3.133")
