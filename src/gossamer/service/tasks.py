@@ -134,7 +134,7 @@ def iterate(
 def wait_while_open(
     catalog: ServiceCatalog, batch_id: int, until: float, is_over: Callable[[], bool]
 ) -> None:
-    """Wait for an engine elsewhere to crawl an iteration, until a monotonic time or an early end."""
+    """Wait until an engine elsewhere has crawled an iteration, or for as long as is allowed."""
     while catalog.batch_state(batch_id) is BatchState.OPEN:
         if time.monotonic() >= until or is_over():
             return
