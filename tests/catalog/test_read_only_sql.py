@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sql_attacks import ATTACKS
 
 from gossamer.catalog.read_only_sql import run_read_only
 from gossamer.errors import CatalogError, GossamerError, InputError
+from sql_attacks import ATTACKS
 
 SECRET = "the-secret-of-another-tenant"
-VIEWS = frozenset({"dc_urls", "dc_sites"})
+VIEWS = {
+    "dc_urls": "SELECT id AS Id, url AS URL, digits AS Digits FROM inner_urls WHERE tenant = 1",
+    "dc_sites": "SELECT 'x' AS Id",
+}
 
 
 def make_database(folder: Path) -> Path:
@@ -30,9 +33,6 @@ def make_database(folder: Path) -> Path:
             CREATE TABLE secrets (token TEXT);
             INSERT INTO secrets VALUES ('{SECRET}');
             CREATE VIEW inner_urls AS SELECT id, url, tenant, hex(id) AS digits FROM urls;
-            CREATE VIEW dc_urls AS SELECT id AS Id, url AS URL, digits AS Digits FROM inner_urls
-                WHERE tenant = 1;
-            CREATE VIEW dc_sites AS SELECT 'x' AS Id;
             CREATE VIEW dc_hidden AS SELECT token FROM secrets;
             """
         )

@@ -1,15 +1,17 @@
 """URL_FETCH in the catalog: which sites, which URLs of each, and what is done to them."""
 
 import pytest
+from msgspec.structs import replace
 from service_desk import NOW, PARENT, Desk
 
+from gossamer.catalog import service_fetch
 from gossamer.catalog.service_fetch import fetch_urls, with_attributes
 from gossamer.catalog.service_urls import new_urls
 from gossamer.objects.content import URLFetch
 from gossamer.objects.enumerations import CrawlStatus, FetchAlgorithm, SiteState
 from gossamer.objects.extras import Attribute
 from gossamer.objects.normal import url_md5
-from gossamer.objects.problems import CriterionError
+from gossamer.objects.problems import CriterionError, ObjectError
 from gossamer.objects.selection import Criterions
 from gossamer.objects.site import SiteUpdate
 from gossamer.objects.url import URL, URLUpdate
@@ -167,10 +169,21 @@ def test_macros_are_the_site_and_the_values_of_queries(desk):
         sql={"deepest": "SELECT MAX(Depth) FROM urls_%SITE_ID% WHERE ParentMd5 <> ''"},
     )
     assert fetch(desk, urls_criterions=deepest) == ["a/2", "b/0", "b/1", "b/2"]
+    as_written = replace(deepest, where="Depth = %deepest% AND ParentMd5 <> ''")
+    assert fetch(desk, urls_criterions=as_written) == ["a/2", "b/0", "b/1", "b/2"]
     nothing = Criterions(
         where="Depth = %NONE%", sql={"none": "SELECT Depth FROM urls WHERE Depth = 77"}
     )
     assert fetch(desk, urls_criterions=nothing) == []
+
+
+def test_the_macro_of_the_site_stands_for_any_id_wherever_it_is(desk):
+    named = desk.site("http://a.example/", id="one-site")
+    criterions = Criterions(
+        where="`urls_%SITE_ID%`.`Status` = 1 AND Depth = %least%",
+        sql={"least": "SELECT MIN(Depth) FROM `urls_%SITE_ID%` WHERE Site_Id = %SITE_ID%"},
+    )
+    assert fetch(desk, sites_list=[named], urls_criterions=criterions) == ["a/"]
 
 
 @pytest.mark.parametrize(
@@ -188,6 +201,20 @@ def test_queries_of_clients_can_do_nothing_else(desk, criterions):
     site(desk, "a", 1)
     with pytest.raises(CriterionError):
         fetch(desk, urls_criterions=criterions)
+
+
+def test_a_site_that_is_named_twice_is_asked_once(desk):
+    one = site(desk, "a", 2)
+    assert fetch(desk, sites_list=[one, one]) == ["a/0", "a/1"]
+
+
+def test_more_urls_than_one_answer_holds_are_neither_told_nor_marked(desk, monkeypatch):
+    monkeypatch.setattr(service_fetch, "_MOST_URLS", 2)
+    site(desk, "a", 3)
+    mark = URLUpdate(status=CrawlStatus.SELECTED_CRAWLING)
+    with pytest.raises(ObjectError, match=r"maxURLs: at most 2 URLs"):
+        fetch(desk, url_update=mark)
+    assert fetch(desk, url_update=mark, max_urls=2) == ["a/0", "a/1"]
 
 
 def test_a_fetch_that_fails_has_touched_nothing(desk):

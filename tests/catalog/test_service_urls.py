@@ -327,6 +327,8 @@ def test_urls_are_looked_up_in_either_database(desk):
     assert verify_urls(desk.database, [one], NOW) == []
     with pytest.raises(ObjectError):
         verify_urls(desk.database, [URLVerify(site_id=site_id)], NOW)
+    with pytest.raises(ObjectError, match="dbName: dc_urls or dc_urls_deleted"):
+        verify_urls(desk.database, [URLVerify(**everything, db_name="dc_url_deleted")], NOW)
 
 
 def test_counters_are_counted_anew(desk):

@@ -238,6 +238,18 @@ def test_strict_reading_needs_every_field():
         (Operation.SITE_NEW, '{"id": "a", "priority": "x"}', "Site", "priority", "`int`"),
         (Operation.SITE_NEW, '{"id": "a", "maxURLs": -1}', "Site", "maxURLs", ">= 0"),
         (Operation.SITE_NEW, f'{{"id": "a", "size": {2**64}}}', "Site", "size", "<="),
+        # One more crawl, or the sizes of some URLs together, would be more than a column can hold.
+        (Operation.URL_NEW, {"url": "x", "crawled": 2**63 - 1}, "URL", "[0].crawled", "<="),
+        (Operation.URL_NEW, {"url": "x", "size": 2**60}, "URL", "[0].size", "<="),
+        (Operation.URL_UPDATE, {"depth": 2**63 - 1}, "URLUpdate", "[0].depth", "<="),
+        # Its next re-crawl would have a date that no calendar can write.
+        (
+            Operation.SITE_NEW,
+            f'{{"id": "a", "recrawlPeriod": {2**40}}}',
+            "Site",
+            "recrawlPeriod",
+            "<=",
+        ),
         (Operation.SITE_NEW, '{"id": "a", "state": 44}', "Site", "state", "enum value 44"),
         (Operation.SITE_NEW, '{"id": "a", "urls": [1]}', "Site", "urls[0]", "str"),
         (Operation.SITE_NEW, '{"urls": ["ftp://a/"]}', "URL", "url", "http or https"),

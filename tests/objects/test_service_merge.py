@@ -11,7 +11,7 @@ from gossamer.objects.answers import ClientResponse, ClientResponseItem, General
 from gossamer.objects.content import Content, URLContentResponse
 from gossamer.objects.criterions import parse_order
 from gossamer.objects.enumerations import CrawlStatus, Operation, SiteState
-from gossamer.objects.extras import Attribute
+from gossamer.objects.extras import Attribute, CustomResponse
 from gossamer.objects.limits import limit_of_node
 from gossamer.objects.merge import (
     merge_contents,
@@ -115,6 +115,11 @@ def test_the_order_of_nodes_does_not_matter_for_counters(sites, random):
 def test_the_better_record_of_a_url_wins(worse, better):
     low, high = url("x", **worse), url("x", **better)
     assert merge_urls([[low], [high]]) == merge_urls([[high], [low]]) == [high]
+
+
+def test_a_url_of_two_sites_stays_one_of_each():
+    own, other = url("x", site_id="s"), url("x", site_id="t")
+    assert merge_urls([[own, other], [own, other]]) == [own, other]
 
 
 def test_urls_are_sorted_by_the_first_criterion():
@@ -268,3 +273,18 @@ def test_one_node_is_left_as_it_is():
     for items in ([], [item(Site(id="s"), port=7)]):
         response = ClientResponse(items_list=items)
         assert merge_response(Operation.SITE_STATUS, response) is response
+
+
+def test_rows_of_queries_are_those_of_all_nodes():
+    def told(query: str | list[str], *results: object, problem: str | None = None) -> object:
+        answers = [CustomResponse(query=query, result=result) for result in results]
+        answers.append(CustomResponse(query=query, err_string=problem))
+        response = ClientResponse(items_list=[item(answer) for answer in answers])
+        return merge_response(Operation.SQL_CUSTOM, response).items_list[0].item_object
+
+    assert told("q", [[1]], [[2], [3]]) == CustomResponse(query="q", result=[[1], [2], [3]])
+    both = told(["q", "r"], [[[1]], [[2]]], [[[3]]], problem="no such table: r")
+    assert isinstance(both, CustomResponse)
+    assert both.result == [[[1], [3]], [[2]]]
+    assert both.err_string == "no such table: r"
+    assert told("q", problem="no").result is None

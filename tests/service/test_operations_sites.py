@@ -31,7 +31,14 @@ from gossamer.objects.site import (
     SiteStatus,
     SiteUpdate,
 )
-from gossamer.objects.url import URL, URLHistoryRequest, URLPurge, URLStatsRequest, URLUpdate
+from gossamer.objects.url import (
+    URL,
+    URLCleanup,
+    URLHistoryRequest,
+    URLPurge,
+    URLStatsRequest,
+    URLUpdate,
+)
 
 PAGE = "http://a.example/page"
 DELAYED = {"delayed_type": DelayedType.DELAYED}
@@ -332,3 +339,10 @@ def test_what_a_site_cannot_have_is_refused_by_name_and_changes_nothing(desk, fi
     answer = desk.do("SITE_UPDATE", SiteUpdate(id=SITE, **fields))
     assert named in answer.error_message
     assert desk.do("SITE_STATUS", SiteStatus(id=SITE)) == before
+
+
+def test_a_site_with_the_longest_period_can_be_shown_and_cleaned_up(desk):
+    desk.site(ROOT, recrawl_period=525_600_000)
+    desk.statuses("URL_CLEANUP", [URLCleanup(site_id=SITE, url=ROOT)])
+    assert desk.status().recrawl_date > "3000"
+    assert desk.url(SITE, ROOT).u_date < "2000"

@@ -39,6 +39,7 @@ from gossamer.objects.url import (
     URLUpdate,
     URLVerify,
 )
+from gossamer.service import url_contents
 
 PAGE = "http://a.example/page"
 OTHER = "http://a.example/other"
@@ -367,6 +368,14 @@ def test_contents_of_all_that_a_fetch_selects(filled):
     assert [answer.url for answer in answers] == [OTHER, PAGE]
     assert all(answer.raw_contents and answer.processed_contents for answer in answers)
     assert filled.url(SITE, PAGE).priority == 9
+
+
+def test_more_contents_than_one_answer_holds_are_refused(filled, monkeypatch):
+    monkeypatch.setattr(url_contents, "MAX_MESSAGE", 100)
+    requests = [URLContentRequest(site_id=SITE, url=url) for url in (PAGE, OTHER, PAGE)]
+    assert filled.do("URL_CONTENT", requests[:1])[0].raw_contents
+    with pytest.raises(ObjectError, match="at most 100 bytes together"):
+        filled.do("URL_CONTENT", requests)
 
 
 def test_putting_marks_the_url(filled):

@@ -106,7 +106,7 @@ PLAIN = st.one_of(st.text(max_size=9), st.integers(0, 9), st.booleans(), st.list
 
 @given(
     names=st.dictionaries(st.text("ABC_", min_size=1, max_size=5), PLAIN, max_size=3),
-    delay=st.none() | st.integers(0, 1 << 62),
+    delay=st.none() | st.integers(0, 1 << 53),
     alone=st.booleans(),
 )
 def test_wishes_are_read_as_they_were_written(

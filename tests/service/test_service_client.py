@@ -13,7 +13,7 @@ from service_rig import BIN, EXAMPLES, Daemon, item_of, program, write_ini
 
 import gossamer as library
 from gossamer.daemons.endpoints import Endpoint
-from gossamer.errors import InputError, ServiceError
+from gossamer.errors import ConfigError, InputError, ServiceError
 from gossamer.objects.answers import GeneralResponse
 from gossamer.objects.batch import Batch, BatchItem
 from gossamer.objects.coding import decode, encode
@@ -186,6 +186,19 @@ def test_a_port_of_the_flags_wins_over_those_of_the_configuration(shared, tmp_pa
     done = program("dc-client", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["itemsList"]) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dc-client", "--command", "SITE_FIND", "--fields", "{}", "--dcc_clientHost", "[::1]:0"),
+        ("dc-admin", "--cmd", "STAT", "--host", "127.0.0.1:0"),
+    ],
+)
+def test_a_port_on_which_nobody_listens_is_a_wrong_argument(tmp_path, words):
+    done = program(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "1 to 65535" in done.stderr
 
 
 PROGRAMS = [
@@ -404,6 +417,21 @@ def test_a_server_with_keys_for_nobody_does_not_start(tmp_path):
         assert done.stderr.startswith("dc-daemon: ")
 
 
+@pytest.mark.parametrize("key", ["short", "~" * 40, "#" * 40])
+def test_what_is_no_key_is_refused_before_anything_starts(tmp_path, key):
+    make_keys(tmp_path, "server")
+    make_keys(tmp_path / "clients", "alice")
+    (tmp_path / "clients" / "bob.key").write_text(f'metadata\ncurve\n    public-key = "{key}"\n')
+    with pytest.raises(ConfigError, match=r"bob.key: 40 characters of Z85"):
+        client_keys(tmp_path / "server.key_secret", tmp_path / "clients" / "bob.key")
+    server = {"curve_secret_key_file": "server.key_secret", "curve_clients_dir": "clients"}
+    config = write_ini(tmp_path / "a.ini", {"Server": server})
+    done = program("dc-daemon", "-c", config, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "bob.key" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
 @pytest.mark.req("S3.29", "S3.133")
 def test_a_site_that_is_not_there_is_an_error_with_a_message(shared):
     answer = shared.call("SITE_STATUS", {"id": "no"}, code=1)
@@ -436,6 +464,15 @@ def test_the_python_client_is_typed_and_may_call_side_by_side(shared):
             assert (await dc.site_delete([SiteDelete(id="py")])).statuses == [True]
 
     asyncio.run(talk())
+
+
+def test_more_calls_than_there_are_sockets_wait_for_their_turn(shared):
+    async def talk() -> list[Site]:
+        async with library.Service(f"tcp://{shared.client}") as dc:
+            status = SiteStatus(id="nobody")
+            return await asyncio.gather(*(dc.site_status(status) for _ in range(600)))
+
+    assert {site.state for site in asyncio.run(talk())} == {SiteState.NOT_FOUND}
 
 
 def test_a_call_that_is_given_up_does_not_disturb_the_next(shared):

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import least_cpu
 from gossamer.daemons.endpoints import Endpoint
 from gossamer.errors import InputError
 from gossamer.objects.answers import ClientResponse, ClientResponseItem, GeneralResponse
 from gossamer.objects.enumerations import Operation
 from gossamer.objects.extras import CustomResponse
-from gossamer.service import counters, envelope, fields, names
+from gossamer.service import counters, envelope, fields, managers, names
 from gossamer.service.envelope import Problem, RefusedError
 from gossamer.service.exchange import combine, refusal
 from gossamer.service.managers import URL_OPERATIONS, target_of
@@ -61,6 +62,14 @@ def test_a_long_text_full_of_brackets_is_not_deep():
     assert not envelope.is_deeper(body, 1)
 
 
+@pytest.mark.parametrize("text", [b'"' * 4_000_000, b'"' + b"\\" * 4_000_000 + b'"'])
+def test_nothing_but_quotes_or_backslashes_costs_little_more_than_letters(text):
+    letters = b'"' + b"x" * 4_000_000 + b'"'
+    usual = least_cpu(lambda: envelope.is_deeper(letters, 32))
+    # It was fifty times as much and more, while no other client was heard.
+    assert least_cpu(lambda: envelope.is_deeper(text, 32)) < 20 * usual + 0.01
+
+
 def test_operations_are_known_by_code_and_by_every_name():
     assert envelope.operation_of(1) is Operation.SITE_NEW
     assert envelope.operation_of("F_RECALC") is Operation.FIELD_RECALCULATE
@@ -79,6 +88,13 @@ def test_every_operation_has_one_of_three_targets():
     assert all(targets[operation] == "URLManager" for operation in URL_OPERATIONS)
     assert targets[Operation.SITE_NEW] == "SitesManager"
     assert targets[Operation.SQL_CUSTOM] == "SitesManager"
+
+
+def test_an_answer_that_no_client_would_read_is_refused(monkeypatch):
+    monkeypatch.setattr(managers, "MAX_MESSAGE", 10)
+    assert bytes(managers.fitting(b"x" * 10)) == b"x" * 10
+    with pytest.raises(RefusedError, match="EXECUTION_FAILED: the answer has 11 bytes"):
+        managers.fitting(b"x" * 11)
 
 
 def test_nothing_is_due_before_its_period_is_over():

@@ -88,6 +88,8 @@ def test_a_bad_value_is_named_with_what_is_allowed(tmp_path, section, key, value
         ({"Server": {"curve_secret_key_file": "x"}}, ["belong together"]),
         ({"Client": {"curve_server_key_file": "x"}}, ["belong together"]),
         ({"Client": {"hosts": "nowhere"}}, ["[Client] hosts = nowhere", "HOST:PORT"]),
+        ({"Client": {"hosts": "127.0.0.1:0"}}, ["[Client] hosts = 127.0.0.1:0", "1 to 65535"]),
+        ({"Client": {"admin_host": "[::1]:0"}}, ["[Client] admin_host = [::1]:0"]),
         ({"Client": {"hosts": ""}}, ["[Client] hosts is empty"]),
         ({"Server": {"instantiateSequence": "URLManager"}}, ["instantiateSequence = URLManager"]),
     ],

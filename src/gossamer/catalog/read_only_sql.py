@@ -1,17 +1,18 @@
 """Queries of clients (SQL_CUSTOM), run so that they can change nothing and read nothing but views.
 
-Theory of operation. The file is opened read-only and `query_only` is on; one statement is run at a
-time, and it starts with SELECT; time, rows and bytes are counted while it runs. An authorizer
-allows to read columns of the named views, a list of functions, and exactly the reads inside of
-views that are seen when each of these views is selected from by us. SQLite tells the authorizer
-which view a read happens in, but says the name of a common table expression in the same place. So
-WITH, which could give a table the name of a view, is refused before.
+Theory of operation. The file is opened read-only, the views are made in this connection alone, and
+then `query_only` is on; one statement is run at a time, and it starts with SELECT; time, rows and
+bytes are counted while it runs. An authorizer allows to read columns of the views, a list of
+functions, and exactly the reads inside of views that are seen when each of these views is selected
+from by us. SQLite tells the authorizer which view a read happens in, but says the name of a common
+table expression in the same place. So WITH, which could give a table the name of a view, is refused
+before.
 """
 
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -101,7 +102,7 @@ def run_read_only(
     database: Path,
     statements: Sequence[str],
     *,
-    views: frozenset[str],
+    views: Mapping[str, str],
     row_limit: int = 10_000,
     byte_limit: int = 8 << 20,
     seconds: float = 0.5,
@@ -109,15 +110,17 @@ def run_read_only(
 ) -> list[Rows]:
     """Return the rows of each statement; InputError for one that may not be run.
 
-    `seconds` is for all statements together. Names of views are compared without case.
+    `seconds` is for all statements together. Views are names and the statements that they stand
+    for; their names are compared without case.
     """
-    allowed = frozenset(view.lower() for view in views)
     deadline = clock() + seconds
     for statement in statements:
         _check_text(statement)
     try:
         with closing(_open(database)) as connection:
-            inside = _inside_of_views(connection, allowed)
+            _make_views(connection, views)
+            inside = _inside_of_views(connection, views)
+            allowed = frozenset(view.lower() for view in views)
             connection.set_authorizer(_authorizer(allowed, inside))
             connection.set_progress_handler(lambda: int(clock() > deadline), _STEPS)
             return [_run(connection, each, row_limit, byte_limit) for each in statements]
@@ -130,7 +133,6 @@ def _open(database: Path) -> sqlite3.Connection:
         f"file:{quote(str(database))}?mode=ro", uri=True, isolation_level=None, timeout=1.0
     )
     try:
-        connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cache_size = -4096")
         for limit, value in _LIMITS:
@@ -141,10 +143,15 @@ def _open(database: Path) -> sqlite3.Connection:
     return connection
 
 
-def _inside_of_views(connection: sqlite3.Connection, views: frozenset[str]) -> frozenset[Access]:
-    """Return everything that the named views themselves do when they are selected from."""
-    found = connection.execute("SELECT lower(name) FROM sqlite_schema WHERE type = 'view'")
-    existing = {name for (name,) in found.fetchall()}
+def _make_views(connection: sqlite3.Connection, views: Mapping[str, str]) -> None:
+    for name, text in views.items():
+        # Into the place of this connection: the file itself cannot be written.
+        connection.execute(f"CREATE TEMP VIEW {_quoted(name)} AS {text}")
+    connection.execute("PRAGMA query_only = ON")
+
+
+def _inside_of_views(connection: sqlite3.Connection, views: Iterable[str]) -> frozenset[Access]:
+    """Return everything that the views themselves do when they are selected from."""
     seen: set[Access] = set()
 
     def record(
@@ -155,12 +162,15 @@ def _inside_of_views(connection: sqlite3.Connection, views: frozenset[str]) -> f
         return sqlite3.SQLITE_OK
 
     connection.set_authorizer(record)
-    for view in sorted(views & existing):
+    for view in views:
         # EXPLAIN prepares the statement, which is when the authorizer is asked, and reads nothing.
-        quoted = view.replace('"', '""')
-        connection.execute(f'EXPLAIN SELECT * FROM "{quoted}"').close()  # noqa: S608 - our own name
+        connection.execute(f"EXPLAIN SELECT * FROM {_quoted(view)}").close()  # noqa: S608 - ours
     connection.set_authorizer(None)
     return frozenset(seen)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _authorizer(

@@ -17,6 +17,7 @@ from gossamer.catalog.service_urls import change_members, urls_of
 from gossamer.objects.content import URLFetch
 from gossamer.objects.enumerations import GENERAL_SITE, FetchAlgorithm, SiteState
 from gossamer.objects.expressions import Window
+from gossamer.objects.problems import ObjectError
 from gossamer.objects.selection import Criterions
 from gossamer.objects.url import URL
 
@@ -24,6 +25,8 @@ _ACTIVE: Final = Criterions(where=f"State = {int(SiteState.ACTIVE)}")
 _SITE_ORDER: Final = "Priority DESC, TcDate ASC"
 _URL_ORDER: Final = "CDate ASC"
 _URL_LIMIT: Final = 20
+_MOST_URLS: Final = 250_000
+"""More would be too much for one answer."""
 
 Selected = list[tuple[KnownSite, list[int]]]
 
@@ -55,15 +58,15 @@ def _looking(
 
 def _sites(connection: sqlite3.Connection, request: URLFetch, now: float) -> list[str]:
     """Return the sites to go over: those listed, as far as criterions select them, too."""
-    listed = request.sites_list or []
+    # Each once: a site that is named twice has its URLs only once, too.
+    listed = list(dict.fromkeys(site_id or GENERAL_SITE for site_id in request.sites_list or ()))
     if listed and request.sites_criterions is None:
         return [site.id for site in known_sites(connection, listed)]
     criterions = request.sites_criterions or _ACTIVE
     ids = select_sites(connection, criterions, now, order_by=_SITE_ORDER)
     if listed:
         selected = set(ids)
-        named = (site_id or GENERAL_SITE for site_id in listed)
-        ids = [site_id for site_id in named if site_id in selected]
+        ids = [site_id for site_id in listed if site_id in selected]
     return ids
 
 
@@ -110,6 +113,8 @@ class _Fetch:
 
     def marked(self) -> list[URL]:
         """Return what is selected, changed as the request says; only then may rows change."""
+        if sum(len(doc_ids) for _, doc_ids in self._selected) > _MOST_URLS:
+            raise ObjectError("URLFetch", "maxURLs", f"at most {_MOST_URLS} URLs are told at once")
         update = self._request.url_update
         urls = []
         for site, doc_ids in self._selected:

@@ -235,9 +235,10 @@ class UrlCriterions:
         if where:
             selection = replace(selection, where=parse_condition(where))
         self._selection = selection
-        self._queries = criterions.sql or {}
-        for name, query in self._queries.items():
-            parse_select(query.replace("%SITE_ID%", "x"), f"SQL {name}")
+        self._queries = {
+            name: parse_select(query, f"SQL {name}")
+            for name, query in (criterions.sql or {}).items()
+        }
 
     @property
     def count(self) -> int | None:
@@ -276,11 +277,11 @@ class UrlCriterions:
         if not self._queries:
             return macros
         tables = _tables(site)
-        for name, text in self._queries.items():
-            query = parse_select(text.replace("%SITE_ID%", site.id), f"SQL {name}")
+        for name, query in self._queries.items():
             compiled = compile_select(query, tables, now, macros)
             row = connection.execute(compiled.sql, compiled.parameters).fetchone()
-            macros[name.upper()] = None if row is None else row[0]
+            # By the name as it is written; capitals mean it, too.
+            macros[name] = macros[name.upper()] = None if row is None else row[0]
         return macros
 
 
@@ -323,7 +324,7 @@ def url_columns(site: KnownSite) -> Columns:
     """Return the columns of a URL that a condition may name, for one site."""
     own = f"SELECT id FROM service_site WHERE site_id = {int(site.site_id)}"  # noqa: S608 - a number
     sources = {**_URL_SOURCES, "site_id": Source(own, Kind.TEXT)}
-    return Columns(sources, frozenset({"urls", f"urls_{site.id}".lower()}))
+    return Columns(sources, frozenset(_names_of(site)))
 
 
 def _tables(site: KnownSite) -> dict[str, Table]:
@@ -332,11 +333,12 @@ def _tables(site: KnownSite) -> dict[str, Table]:
         f"member m JOIN url u ON u.doc_id = m.doc_id AND m.set_id = {int(site.set_id)}",
         url_columns(site),
     )
-    return {
-        "sites": Table("service_site s", SITES),
-        "urls": urls,
-        f"urls_{site.id}".lower(): urls,
-    }
+    return {"sites": Table("service_site s", SITES), **dict.fromkeys(_names_of(site), urls)}
+
+
+def _names_of(site: KnownSite) -> tuple[str, ...]:
+    """Return the names of the table of a site's URLs, in lower case as all names of tables are."""
+    return "urls", f"urls_{site.id}".lower(), f"urls_%{SITE_ID}%".lower()
 
 
 def _with_defaults(selection: Selection, order_by: str, limit: int | None) -> Selection:

@@ -57,6 +57,7 @@ from gossamer.objects.url import (
 from gossamer.url.canonical import canonicalize
 from gossamer.url.parts import authority_of, md5_of
 
+_LIVING: Final = "dc_urls"
 DELETED: Final = "dc_urls_deleted"
 """The name of the database that deleted URLs are in."""
 _MOST_ROWS: Final = 10_000
@@ -294,6 +295,16 @@ def urls_of(
     return [url_from(rows[doc_id], site.id) for doc_id in doc_ids if doc_id in rows]
 
 
+def _sets_in(connection: sqlite3.Connection, site: KnownSite, database: str) -> list[int]:
+    """Return the sets of a site's URLs that are in a database of the document."""
+    if database == DELETED:
+        rows = connection.execute(SERVICE["deleted_sets"], (site.site_id,))
+        return [row[0] for row in rows]
+    if database not in ("", _LIVING):
+        raise ObjectError("URLVerify", "dbName", f"{_LIVING} or {DELETED} is expected")
+    return [site.set_id]
+
+
 def verify_urls(database: Database, requests: Iterable[URLVerify], now: float) -> list[URL]:
     """Return URLs that are among the URLs of their site, or among its deleted ones."""
     with database.reading("look up URLs") as connection:
@@ -302,11 +313,7 @@ def verify_urls(database: Database, requests: Iterable[URLVerify], now: float) -
             site = find_site(connection, request.site_id)
             if site is None:
                 continue
-            sets = [site.set_id]
-            if request.db_name.lower() == DELETED:
-                sets = [
-                    row[0] for row in connection.execute(SERVICE["deleted_sets"], (site.site_id,))
-                ]
+            sets = _sets_in(connection, site, request.db_name.lower())
             if request.url is not None:
                 doc_id = find_document(connection, request.url, request.url_type)
                 found += urls_of(connection, site, [] if doc_id is None else [doc_id], sets)

@@ -6,7 +6,7 @@ from msgspec import Meta, field
 
 from gossamer.objects.content import URLContentResponse
 from gossamer.objects.enumerations import CrawlerType, DatabaseMode
-from gossamer.objects.record import Count, Record, ShortText, SiteId
+from gossamer.objects.record import Count, Mask, Record, ShortText, SiteId
 from gossamer.objects.site import SiteUpdate
 from gossamer.objects.url import URL, URLPut
 
@@ -36,7 +36,7 @@ class Batch(Record, frozen=True, kw_only=True):
     id: Count = 0
     crawler_type: CrawlerType = CrawlerType.NORMAL
     items: Annotated[list[BatchItem], Meta(max_length=100_000)] = field(default_factory=list)
-    error_mask: Count = 0
+    error_mask: Mask = 0
     """Faults of all its URLs, and of the batch itself."""
     db_mode: DatabaseMode = DatabaseMode.RW
     """Whether records are read, and whether what the batch brings is on record."""

@@ -1,10 +1,11 @@
 """Answers of several nodes made into one (4b.9 of the requirements).
 
-Sites are added up, URLs and contents are told apart by their md5 and the best of each kept, and
-all other answers become one GeneralResponse.
+Sites are added up, URLs and contents are told apart by their md5 and the best of each kept, rows of
+queries are put one after the other, and all other answers become one GeneralResponse.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from typing import Final, TypeVar
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from gossamer.objects.columns import URL_COLUMNS, by_lower_name
 from gossamer.objects.content import URLContentResponse
 from gossamer.objects.enumerations import Operation, ResponseItemError
 from gossamer.objects.expressions import Column, Ordering
+from gossamer.objects.extras import CustomResponse
 from gossamer.objects.moments import epoch_of
 from gossamer.objects.site import Site, is_absent
 from gossamer.objects.url import URL
@@ -73,9 +75,12 @@ def merge_site_lists(lists: Iterable[Sequence[Site]]) -> list[Site]:
 
 
 def merge_urls(lists: Iterable[Sequence[URL]], order_by: Sequence[Ordering] = ()) -> list[URL]:
-    """Return each URL once: that of the node that really crawled it, then of the higher status."""
-    by_md5 = _grouped((url for urls in lists for url in urls), lambda url: url.url_md5 or url.url)
-    return ordered([max(group, key=url_rank) for group in by_md5.values()], order_by)
+    """Return each URL of a site once: that of the node that crawled it, then of higher status."""
+    by_name = _grouped(
+        (url for urls in lists for url in urls),
+        lambda url: f"{url.site_id} {url.url_md5 or url.url}",
+    )
+    return ordered([max(group, key=url_rank) for group in by_name.values()], order_by)
 
 
 def merge_contents(lists: Iterable[Sequence[URLContentResponse]]) -> list[URLContentResponse]:
@@ -104,6 +109,22 @@ def merge_general(answers: Sequence[GeneralResponse]) -> GeneralResponse:
     statuses = [status for answer in answers for status in answer.statuses]
     return GeneralResponse(
         error_code=codes[0] if codes else 0, error_message="; ".join(messages), statuses=statuses
+    )
+
+
+def merge_custom(answers: Sequence[CustomResponse]) -> CustomResponse:
+    """Return the rows of all nodes, for each query one node after the other, and all complaints."""
+    first = answers[0]
+    several = not isinstance(first.query, str)
+    results = [answer.result for answer in answers if isinstance(answer.result, list)]
+    if several:
+        parts = zip_longest(*results, fillvalue=[])
+        joined: list[object] = [[row for rows in part for row in rows] for part in parts]
+    else:
+        joined = [row for rows in results for row in rows]
+    problems = dict.fromkeys(answer.err_string for answer in answers if answer.err_string)
+    return replace(
+        first, result=joined if results else None, err_string="; ".join(problems) or None
     )
 
 
@@ -152,6 +173,9 @@ def _merge_objects(
         return merge_sites(sites)
     if lists:
         return [each for part in lists for each in part]
+    custom = _only(CustomResponse, objects)
+    if custom:
+        return merge_custom(custom)
     return merge_general(general) if general else next(iter(objects), None)
 
 

@@ -4,10 +4,15 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-_LARGEST: Final = (1 << 63) - 1
+# Far from where a database would overflow, which adds to counters, and adds them up over URLs.
+_LARGEST: Final = 1 << 53
 
 Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
-"""A counter, a size, a limit, a mask or a time in milliseconds, as a database can hold it."""
+"""A counter, a limit or a time in milliseconds."""
+Mask = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+"""Bits, as many as a database can hold."""
+ByteSize = Annotated[int, Meta(ge=0, le=1 << 40)]
+"""How long one document is."""
 Number = Annotated[int, Meta(ge=-_LARGEST, le=_LARGEST)]
 ShortText = Annotated[str, Meta(max_length=255)]
 LongText = Annotated[str, Meta(max_length=1 << 20)]

@@ -20,7 +20,7 @@ from gossamer.objects.enumerations import (
     URLType,
 )
 from gossamer.objects.moments import Moment
-from gossamer.objects.record import Count, LongText, Number, Record, ShortText, SiteId
+from gossamer.objects.record import Count, LongText, Mask, Number, Record, ShortText, SiteId
 from gossamer.objects.selection import Criterions
 from gossamer.objects.url import URL
 
@@ -30,6 +30,8 @@ MAX_VALUE: Final = 1 << 18
 PropertyName = Annotated[str, Meta(min_length=1, max_length=64)]
 PropertyValue = Annotated[str, Meta(max_length=MAX_VALUE)]
 Description = Annotated[str, Meta(max_length=64)]
+RecrawlMinutes = Annotated[int, Meta(ge=0, le=525_600_000)]
+"""At most 1,000 years: a calendar must be able to write the date of the next re-crawl."""
 
 
 class Property(Record, frozen=True, kw_only=True):
@@ -131,7 +133,7 @@ class Site(Record, frozen=True, kw_only=True):
     request_delay: Count = 500
     processing_delay: Count = 500
     http_timeout: Count = 30_000
-    error_mask: Count = 0
+    error_mask: Mask = 0
     errors: Count = 0
     size: Count = 0
     avg_speed: Count = 0
@@ -140,7 +142,7 @@ class Site(Record, frozen=True, kw_only=True):
     description: Description = ""
     user_id: Number = 0
     category_id: Number = 0
-    recrawl_period: Count = 0
+    recrawl_period: RecrawlMinutes = 0
     """Minutes; 0: never again."""
     recrawl_date: Moment | None = None
     fetch_type: FetchType = FetchType.STATIC
@@ -175,7 +177,7 @@ class SiteUpdate(Record, frozen=True, kw_only=True):
     request_delay: Count | None = None
     processing_delay: Count | None = None
     http_timeout: Count | None = None
-    error_mask: Count | None = None
+    error_mask: Mask | None = None
     errors: Count | None = None
     size: Count | None = None
     avg_speed: Count | None = None
@@ -184,7 +186,7 @@ class SiteUpdate(Record, frozen=True, kw_only=True):
     description: Description | None = None
     user_id: Number | None = None
     category_id: Number | None = None
-    recrawl_period: Count | None = None
+    recrawl_period: RecrawlMinutes | None = None
     recrawl_date: Moment | None = None
     fetch_type: FetchType | None = None
     move_urls: bool | None = None

@@ -18,7 +18,16 @@ from gossamer.objects.enumerations import (
 from gossamer.objects.extras import Attribute
 from gossamer.objects.methods import GET, check_method
 from gossamer.objects.moments import NOW, Moment
-from gossamer.objects.record import Count, Number, Record, ShortText, SiteId, UrlText
+from gossamer.objects.record import (
+    ByteSize,
+    Count,
+    Mask,
+    Number,
+    Record,
+    ShortText,
+    SiteId,
+    UrlText,
+)
 from gossamer.objects.selection import Criterions
 
 Share = Annotated[float, Meta(ge=0, le=1e15)]
@@ -57,13 +66,13 @@ class URLUpdate(Record, frozen=True, kw_only=True):
     processing_delay: Count | None = None
     http_timeout: Count | None = None
     batch_id: Count | None = None
-    error_mask: Count | None = None
+    error_mask: Mask | None = None
     crawling_time: Count | None = None
     processing_time: Count | None = None
     total_time: Count | None = None
     http_code: Count | None = None
     http_method: ShortText | None = None
-    size: Count | None = None
+    size: ByteSize | None = None
     links_i: Count | None = None
     links_e: Count | None = None
     freq: Count | None = None
@@ -81,10 +90,10 @@ class URLUpdate(Record, frozen=True, kw_only=True):
     p_date: Moment | None = None
     max_urls_from_page: Count | None = None
     content_mask: ContentMask | None = None
-    tags_mask: Count | None = None
+    tags_mask: Mask | None = None
     tags_count: Count | None = None
     priority: Number | None = None
-    classifier_mask: Count | None = None
+    classifier_mask: Mask | None = None
     url_update: "URLUpdate | None" = None
     url_put: URLPut | None = None
     chain_id: Number | None = None
@@ -116,13 +125,13 @@ class URL(Record, frozen=True, kw_only=True):
     content_type: ShortText = ""
     charset: ShortText = ""
     batch_id: Count = 0
-    error_mask: Count = 0
+    error_mask: Mask = 0
     crawling_time: Count = 0
     processing_time: Count = 0
     total_time: Count = 0
     http_code: Count = 0
     http_method: ShortText = "get"
-    size: Count = 0
+    size: ByteSize = 0
     links_i: Count = 0
     links_e: Count = 0
     freq: Count = 0
@@ -141,10 +150,10 @@ class URL(Record, frozen=True, kw_only=True):
     p_date: Moment | None = None
     max_urls_from_page: Count = 100
     content_mask: ContentMask = ContentMask.EMPTY
-    tags_mask: Count = 0
+    tags_mask: Mask = 0
     tags_count: Count = 0
     priority: Number = 0
-    classifier_mask: Count = 0
+    classifier_mask: Mask = 0
     url_update: URLUpdate | None = None
     """Applied when URL_NEW meets a URL that is there already."""
     url_put: URLPut | None = None

@@ -307,7 +307,7 @@ class CatalogOperations:
         if not sql.sql_custom:
             raise UnsupportedError("CustomRequest", "", "sql_custom is switched off in [SQL]")
         limits = CustomLimits(sql.timeout_seconds, sql.max_rows)
-        return custom_query(self._catalog.database.path, request, limits)
+        return custom_query(self._catalog.database, request, limits)
 
     def _changed(self, function: Callable[..., Iterable[object]]) -> Callable[..., object]:
         """Return an operation of one function that changes the catalog, item by item."""

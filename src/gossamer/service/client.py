@@ -8,7 +8,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from gossamer.daemons.endpoints import Endpoint
 from gossamer.errors import ServiceError
@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from zmq.asyncio import Context, Socket
 
 _Kind = TypeVar("_Kind")
+_MOST_SOCKETS: Final = 64
+"""ZMQ has no more than some hundreds of them, and each takes open files."""
 
 
 class Service:
     """One or several nodes of a service. Several are asked at once, and their answers merged.
 
-    Calls may run side by side; each has a socket to itself meanwhile, and leaves it to the next.
+    Any number of calls may run side by side. Each has a socket to itself while it waits for its
+    answer, and leaves it to the next; if there are too many, the others wait for their turn.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class Service:
         self._keys = keys
         self._context: Context | None = None
         self._free: dict[Endpoint, list[Socket]] = {}
+        self._turns = asyncio.Semaphore(_MOST_SOCKETS)
 
     async def __aenter__(self) -> Self:
         # Here, because the module before has said by now what is missing where it is.
@@ -86,6 +90,12 @@ class Service:
     async def _exchange(
         self, node: Endpoint, operation: Operation, identifier: str, body: bytes
     ) -> ClientResponse | None:
+        async with self._turns:
+            answer = await self._asked(node, body)
+        return None if answer is None else read_answer(operation, identifier, answer)
+
+    async def _asked(self, node: Endpoint, body: bytes) -> bytes | None:
+        """Return what a node answers; None if it is silent."""
         if self._context is None:
             raise ServiceError("the service is not open; use it as `async with Service(...) as dc`")
         free = self._free.setdefault(node, [])
@@ -105,7 +115,7 @@ class Service:
             socket.close(linger=0)
             raise
         free.append(socket)
-        return read_answer(operation, identifier, answer)
+        return bytes(answer)
 
     async def _one(self, operation: Operation, payload: object, kind: type[_Kind]) -> _Kind:
         return _only(operation, await self.call(operation, payload), kind)

@@ -1,6 +1,7 @@
 """CURVE: keys of server and clients, and the gate that lets in those whose keys are known."""
 
 import os
+import struct
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from gossamer.service.zeromq import auth, z85, zmq
 ZAP_ENDPOINT: Final = "inproc://zeromq.zap.01"
 """Where libzmq asks about everybody who knocks (ZeroMQ RFC 27)."""
 _ZAP_FRAMES: Final = 9
+_KEY_CHARACTERS: Final = 40
 _MOST_CLIENTS: Final = 10_000
 
 
@@ -104,7 +106,23 @@ def _load(path: Path) -> tuple[bytes, bytes | None]:
     if not zmq.has("curve"):
         raise ConfigError("this libzmq was built without CURVE; install another pyzmq")
     try:
-        return auth.load_certificate(path)
+        public, secret = auth.load_certificate(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(f"cannot read the key {path}: {reason}") from error
+    if not all(_is_key(key) for key in (public, secret) if key is not None):
+        raise ConfigError(
+            f"cannot read the key {path}: {_KEY_CHARACTERS} characters of Z85 are expected; "
+            "`gossamer service keys` makes such"
+        )
+    return public, secret
+
+
+def _is_key(text: bytes) -> bool:
+    if len(text) != _KEY_CHARACTERS:
+        return False
+    try:
+        z85.decode(text)
+    except (KeyError, ValueError, struct.error):
+        return False
+    return True

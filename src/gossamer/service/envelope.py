@@ -16,7 +16,6 @@ from gossamer.objects.enumerations import HOST_OPERATIONS, Operation
 from gossamer.service.names import OTHER_NAMES
 from gossamer.wording import shortened
 
-_ESCAPE: Final = re.compile(rb"\\.", re.DOTALL)
 _TEXT: Final = re.compile(rb'"[^"]*"')
 _ROUND: Final = bytes.maketrans(b"{}", b"[]")
 _NO_STRUCTURE: Final = bytes(set(range(256)) - set(b'"[]{}'))
@@ -130,9 +129,13 @@ def is_deeper(body: bytes, most: int) -> bool:
     What is not JSON may get either answer: it does not pass the decoder.
     """
     if b"\\" in body:
-        body = _ESCAPE.sub(b"", body)
-    # Only quotes and brackets are left, then only brackets, then level by level is taken away.
-    brackets = _TEXT.sub(b"", body.translate(None, _NO_STRUCTURE)).translate(_ROUND)
+        # Backslashes that mean themselves, then those before a quote; no others hide anything.
+        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # Only quotes and brackets are left. Two quotes side by side end and begin a text, or are an
+    # empty one: without them it is the same inside and outside, and there is less to search.
+    marks = body.translate(None, _NO_STRUCTURE).replace(b'""', b"")
+    # Then only brackets, and level by level is taken away.
+    brackets = _TEXT.sub(b"", marks).translate(_ROUND)
     for _ in range(most):
         outer = brackets.replace(b"[]", b"")
         if not outer:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from msgspec import NODEFAULT, Raw
 
-from gossamer.daemons.endpoints import Endpoint, parse_endpoint
+from gossamer.daemons.endpoints import Endpoint, parse_target
 from gossamer.errors import ServiceError
 from gossamer.objects.answers import ClientResponse, ClientResponseItem, GeneralResponse
 from gossamer.objects.coding import decode_response, encode
@@ -30,7 +30,7 @@ CHECKS: Final = "; see that dc-daemon runs there, and that the keys are the righ
 
 def parse_node(text: str) -> Endpoint:
     """Read the address of a node: `tcp://HOST:PORT`, or HOST:PORT."""
-    return parse_endpoint(text.removeprefix("tcp://"))
+    return parse_target(text.removeprefix("tcp://"))
 
 
 def new_id() -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final, get_type_hints
 from msgspec import Struct
 
 from gossamer.config.schema import Key, keys_of
-from gossamer.daemons.endpoints import is_loopback, parse_endpoint
+from gossamer.daemons.endpoints import is_loopback, parse_target
 from gossamer.errors import ConfigError, InputError
 from gossamer.service.settings import THREAD_CLASSES, PeerSettings, ServiceSettings
 
@@ -166,7 +166,7 @@ def _check(settings: ServiceSettings) -> None:
     for name, values in (("hosts", client.hosts), ("admin_host", (client.admin_host,))):
         for value in values:
             try:
-                parse_endpoint(value)
+                parse_target(value)
             except InputError as error:
                 raise ConfigError(f"[Client] {name} = {value} is not allowed: {error}") from error
     if not client.hosts:
@@ -176,7 +176,7 @@ def _check(settings: ServiceSettings) -> None:
 def _check_peers(peers: PeerSettings) -> None:
     """Raise ConfigError for hosts that cannot crawl together."""
     try:
-        hosts = [str(parse_endpoint(host)) for host in peers.hosts]
+        hosts = [str(parse_target(host)) for host in peers.hosts]
     except InputError as error:
         raise ConfigError(f"[Peers] hosts is not allowed: {error}") from error
     if not hosts:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from gossamer.errors import GossamerError
-from gossamer.objects.coding import decode, encode
+from gossamer.objects.coding import MAX_MESSAGE, decode, encode
 from gossamer.objects.enumerations import HOST_OPERATIONS, Operation, ResponseItemError
 from gossamer.objects.extras import CustomRequest
 from gossamer.objects.problems import ObjectError
@@ -74,7 +74,7 @@ class OperationsThread(ThreadedObject):
         try:
             self._check(operation)
             made = self._execute(operation, read())
-            answer = Raw(encode(made))
+            answer = fitting(encode(made))
             if is_absent(made):
                 # The answer is a Site that says so (S3.133), and an error (S3.29).
                 code, message = ResponseItemError.EXECUTION, f"site id not found: {made.id}"
@@ -123,6 +123,14 @@ class OperationsThread(ThreadedObject):
                 "operations_failed" if code == ResponseItemError.EXECUTION else "operations_refused"
             )
         self.journal.debug(f"{operation.name}: error {code}, {milliseconds:.1f} ms")
+
+
+def fitting(encoded: bytes) -> Raw:
+    """Return an answer; one that no client would read is refused, and not carried around."""
+    if len(encoded) > MAX_MESSAGE:
+        text = f"the answer has {len(encoded)} bytes, allowed are {MAX_MESSAGE}; ask for less"
+        raise RefusedError(Problem.FAILED, text)
+    return Raw(encoded)
 
 
 class URLManager(OperationsThread):

@@ -19,6 +19,7 @@ from gossamer.catalog.service_content import (
 from gossamer.catalog.service_fetch import fetch_urls, with_attributes
 from gossamer.catalog.service_selection import epoch_at
 from gossamer.catalog.service_urls import url_status
+from gossamer.objects.coding import MAX_MESSAGE
 from gossamer.objects.content import Content, URLContentRequest, URLContentResponse
 from gossamer.objects.enumerations import ContentKind, ContentStatus, ContentTypeMask, URLKey
 from gossamer.objects.moments import Moment, iso_moment
@@ -62,7 +63,8 @@ class UrlContents:
 
     def read(self, requests: Sequence[URLContentRequest], now: float) -> list[URLContentResponse]:
         """Return contents, one answer for each URL that is asked for (S3.174-S3.177)."""
-        answers = []
+        answers: list[URLContentResponse] = []
+        room = MAX_MESSAGE
         for request in requests:
             if request.url_fetch is not None:
                 urls = fetch_urls(self._catalog, request.url_fetch, now)
@@ -72,7 +74,14 @@ class UrlContents:
                     answers.append(_not_found(request))
             if ContentTypeMask.ATTRIBUTES & request.content_type_mask:
                 urls = with_attributes(self._catalog, urls, request.attribute_names)
-            answers += [self._answer(request, url) for url in urls]
+            for url in urls:
+                answer = self._answer(request, url)
+                room -= _length_of(answer)
+                # Before there is no memory left for all of them; one alone has to do.
+                if room < 0 and answers:
+                    wanted = f"contents of at most {MAX_MESSAGE} bytes together are expected"
+                    raise ObjectError("URLContentRequest", "", wanted)
+                answers.append(answer)
         return answers
 
     def _named(self, request: URLContentRequest) -> list[URL]:
@@ -267,6 +276,12 @@ def _part(version: RawContent, part: str, kind: ContentKind) -> Content | None:
 
 def _content(data: bytes, moment: Moment, kind: ContentKind) -> Content:
     return Content(buffer=base64.b64encode(data).decode("ascii"), c_date=moment, type_id=kind)
+
+
+def _length_of(answer: URLContentResponse) -> int:
+    fields = (answer.raw_contents, answer.processed_contents, answer.headers)
+    more = (answer.requests, answer.meta, answer.cookies)
+    return sum(len(each.buffer) for field in (*fields, *more) for each in field if each)
 
 
 def _not_found(request: URLContentRequest) -> URLContentResponse:
