@@ -101,9 +101,18 @@ class OrderLink:
         self._socket.send(b"".join(map(_line, visits)))
         self._go_on_writing(now)
 
-    def withdraw(self, trans_id: int) -> None:
-        """Forget an order that was given up."""
+    def withdraw(self, trans_id: int, now: float) -> None:
+        """Forget an order that was given up for want of a word about it."""
         self._transactions.withdraw(trans_id)
+        if now - self._heard_at > self._settings.spider.timeout_update_ms / 1000.0:
+            # It had something to report and was silent altogether: it hangs, by all appearances.
+            # Not for ever: one that merely lost an order has nothing to say until it gets others.
+            patience = self._settings.urlserver.timeout_spider_status_seconds
+            self._doubted_until = now + patience
+
+    def is_doubtful(self, now: float) -> bool:
+        """Whether it seems to hang, so that others are better asked."""
+        return now < self._doubted_until
 
     def wake_at(self) -> float | None:
         """Return when `go_on` has something to do that no descriptor tells."""
@@ -156,7 +165,9 @@ class OrderLink:
         self._transactions = Transactions(self._settings.spider.timeout_update_ms / 1000.0)
         self._lines = LineReader()
         self._patience = Patience()
-        self._began = now
+        self._began = self._heard_at = now
+        self._doubted_until = 0.0
+        """Until when others are preferred, unless it says a word before."""
 
     def _dial(self, now: float) -> None:
         if self._dial_at is None or now < self._dial_at:
@@ -244,6 +255,8 @@ class OrderLink:
             return not self._patience.bad()
         self._patience.good()
         self._back_off.reset()
+        self._heard_at = now
+        self._doubted_until = 0.0
         if isinstance(status, Credit):
             self._flow.granted(status.count)
         elif isinstance(status, Working):
