@@ -126,23 +126,26 @@ def test_a_silent_order_is_sent_again_max_retries_times_and_then_fails(tmp_path:
 def test_orders_that_a_hung_spider_holds_are_given_to_another(tmp_path: Path):
     """Also those of hosts that it is the home of."""
     hosts = [f"127.0.3.{number}" for number in range(1, 7)]
-    with Listener() as one, Listener() as other:
-        with server(
+    with (
+        Listener() as one,
+        Listener() as other,
+        server(
             tmp_path / "w",
             *(url for name in hosts for url in pages(name, 2)),
             *("--per-host", "2"),
             spiders=[one.place, other.place],
             settings={**IMPATIENT, "urlserver.Max_Retries": 9, "urlserver.flow_mode": "pull"},
             ignore_robots=hosts,
-        ):
-            hung, sound = one.accept(), other.accept()
-            hung.say("GET 99")
-            held = hung.orders(12)
-            sound.say("GET 99")
-            again = sound.orders(12)
-            assert {each.url for each in again} == {each.url for each in held}
-            sound.done(*again)
-            hung.no_order(0.1)
+        ),
+    ):
+        hung, sound = one.accept(), other.accept()
+        hung.say("GET 99")
+        held = hung.orders(12)
+        sound.say("GET 99")
+        again = sound.orders(12)
+        assert {each.url for each in again} == {each.url for each in held}
+        sound.done(*again)
+        hung.no_order(0.1)
 
 
 @pytest.mark.req("S1.33")

@@ -14,7 +14,9 @@ nobody times them any more.
 """
 
 import socket
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Final
 
 from gossamer.clock import Clock
@@ -380,6 +382,7 @@ class SpiderDaemon:
             if number < last:
                 url = transaction.fetches[number + 1].visit.url
         transaction.fetches.clear()
+        transaction.ends_at = self._spool.appended
 
     def _keep(self, now: float, *, busy: bool) -> None:
         """Make results durable, many with one sync, and only then say DONE (S0.12, S0.24)."""
@@ -392,11 +395,16 @@ class SpiderDaemon:
                 text = f"{error}; finished orders are not reported as done until it is kept"
                 self._notes.say("the disk", text)
             self._disk_retry_at = now + _DISK_RETRY_SECONDS
-            return
-        if self._disk_retry_at is not None:
-            self._disk_retry_at = None
-            self._notes.say("the disk", f"the spool {self._spool.folder} can be written again")
-        kept, self._kept = self._kept, []
+        else:
+            if self._disk_retry_at is not None:
+                self._disk_retry_at = None
+                self._notes.say("the disk", f"the spool {self._spool.folder} can be written again")
+        self._report_kept()
+
+    def _report_kept(self) -> None:
+        """Say DONE for all orders whose results are durable: a disk may have taken only a part."""
+        count = bisect_right(self._kept, self._spool.synced, key=attrgetter("ends_at"))
+        kept, self._kept = self._kept[:count], self._kept[count:]
         for transaction in kept:
             if not transaction.is_over:
                 transaction.link.say(done_line(transaction.order.trans_id))
