@@ -130,6 +130,10 @@ def test_while_the_spool_is_full_callers_are_left_and_taken_when_there_is_room(
                 late.wait_closed()
                 assert late.lines == []
             spider.wait_said(f"{late.name} ended: there is no room in the spool")
+            for _ in range(5):
+                with UrlServer(spider.port) as late:
+                    late.wait_closed()
+            assert spider.said().count("no room in the spool") == 1
         with StoreServer(port=port, greets=True) as store:
             store.wait_for(len(server.done))
             for _ in until(30, 0.05):
@@ -140,6 +144,7 @@ def test_while_the_spool_is_full_callers_are_left_and_taken_when_there_is_room(
                         again.order(500, urls[0])
                         again.wait_done(500)
                         break
+        assert spider.said().count("there is room in the spool again") == 1
 
 
 def test_who_never_uses_his_credit_keeps_nobody_else_from_his(tmp_path, urls, store):

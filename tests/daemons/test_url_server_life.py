@@ -63,6 +63,31 @@ def test_a_closed_connection_is_made_again_and_pending_urls_are_restarted(tmp_pa
             assert index.state(finished.url) == "leased"
 
 
+def test_a_spider_that_hangs_up_each_time_is_told_of_once(tmp_path: Path):
+    """One whose spool is full takes each call and ends it; that it is of use again is told, too."""
+    with (
+        Listener() as spider,
+        server(
+            tmp_path / "w",
+            *pages(HOST, 1),
+            spiders=[spider.place],
+            settings={"urlserver.flow_mode": "pull"},
+        ) as running,
+    ):
+        wire = spider.accept()
+        running.wait_for("connected to the Spider")
+        for _ in range(5):
+            wire.no_order(0.05)
+            wire.close()
+            wire = spider.accept()
+        assert running.said.count("connected to the Spider") == 1
+        assert running.said.count("is gone") == 1
+        wire.say("GET 1")
+        until(lambda: running.said.count("connected to the Spider") == 2)
+        wire.close()
+        until(lambda: running.said.count("is gone") == 2)
+
+
 @pytest.mark.req("S1.38")
 def test_what_a_spider_said_before_it_went_still_counts(tmp_path: Path):
     with Listener() as spider:

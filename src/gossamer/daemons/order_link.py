@@ -74,8 +74,10 @@ class OrderLink:
         self._watched: tuple[int, bool] | None = None
         self._began = 0.0
         self._is_open = False
+        self._is_told = False
+        """Whether it was said that this connection stands."""
         self._reasons: set[str] = set()
-        """Why it could not be reached since it last was: each is told once."""
+        """Why it could not be reached or hung up, since it was last of use: each is told once."""
         self._is_stirred = False
         """Whether the descriptor has something for us."""
         self._begin(0.0)
@@ -96,6 +98,7 @@ class OrderLink:
         if self._socket is None or not self._is_open:
             # It ended since there was room: what is lost with it includes these.
             return
+        self._is_of_use()
         self._flow.spent(len(visits))
         self._transactions.ordered(visit.trans_id for visit in visits)
         self._socket.send(b"".join(map(_line, visits)))
@@ -137,6 +140,8 @@ class OrderLink:
             self._go_on_writing(now)
             self._flow.room(now)
             self.started += self._transactions.starts(now)
+            if now - self._began > _SOUND_SECONDS:
+                self._is_of_use()
         elif self._socket.ready:
             self._open(now)
         elif now - self._began > HANDSHAKE_SECONDS:
@@ -189,8 +194,20 @@ class OrderLink:
     def _open(self, now: float) -> None:
         self._begin(now)
         self._is_open = True
-        self._reasons.clear()
-        self._tell(f"connected to the Spider at {self._endpoint}")
+        self._is_told = False
+        if not self._reasons:
+            self._is_of_use()
+
+    def _is_of_use(self) -> None:
+        """Say that the connection stands.
+
+        After a failure it is not said before: a Spider whose spool is full takes each call, and
+        hangs up.
+        """
+        if not self._is_told:
+            self._is_told = True
+            self._reasons.clear()
+            self._tell(f"connected to the Spider at {self._endpoint}")
 
     def _ended(self, reason: str, now: float) -> None:
         self._unwatch()
@@ -200,10 +217,11 @@ class OrderLink:
             self.is_lost = True
             if now - self._began > _SOUND_SECONDS:
                 self._back_off.reset()
-            self._tell(
-                f"the Spider at {self._endpoint} is gone ({reason}); orders that were open: "
-                f"{len(self._transactions)}; connecting again"
-            )
+            if self._is_told or reason not in self._reasons:
+                self._tell(
+                    f"the Spider at {self._endpoint} is gone ({reason}); orders that were open: "
+                    f"{len(self._transactions)}; connecting again"
+                )
         elif reason not in self._reasons:
             self._tell(f"cannot connect to the Spider at {self._endpoint}: {reason}; trying on")
         self._reasons.add(reason)
@@ -257,6 +275,7 @@ class OrderLink:
         self._back_off.reset()
         self._heard_at = now
         self._doubted_until = 0.0
+        self._is_of_use()
         if isinstance(status, Credit):
             self._flow.granted(status.count)
         elif isinstance(status, Working):
