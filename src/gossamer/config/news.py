@@ -59,7 +59,7 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     ] = (503,)
     retry_after: Annotated[
         bool,
-        Meta(description="Wait longer when the server asks for it (Retry-After); an hour at most."),
+        Meta(description="Wait longer when the server asks for it (Retry-After); a day at most."),
     ] = True
     honour_ttl: Annotated[
         bool,
