@@ -161,7 +161,7 @@ def test_orders_that_a_hung_spider_holds_are_given_to_another(tmp_path: Path):
             spiders=[one.place, other.place],
             settings={**IMPATIENT, "urlserver.Max_Retries": 9, "urlserver.flow_mode": "pull"},
             ignore_robots=hosts,
-        ),
+        ) as running,
     ):
         hung, sound = one.accept(), other.accept()
         hung.say("GET 99")
@@ -171,6 +171,7 @@ def test_orders_that_a_hung_spider_holds_are_given_to_another(tmp_path: Path):
         assert {each.url for each in again} == {each.url for each in held}
         sound.done(*again)
         hung.no_order(0.1)
+        assert running.said.count(f"{one.place} has not said a word for") == 1
 
 
 @pytest.mark.req("S1.33")

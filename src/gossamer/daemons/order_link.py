@@ -112,6 +112,13 @@ class OrderLink:
             # Not for ever: one that merely lost an order has nothing to say until it gets others.
             patience = self._settings.urlserver.timeout_spider_status_seconds
             self._doubted_until = now + patience
+            if not self._is_silence_told:
+                self._is_silence_told = True
+                self._tell(
+                    f"the Spider at {self._endpoint} has not said a word for "
+                    f"{now - self._heard_at:.0f} seconds; what it has is ordered again, from "
+                    "another one if there is any"
+                )
 
     def is_doubtful(self, now: float) -> bool:
         """Whether it seems to hang, so that others are better asked."""
@@ -173,6 +180,7 @@ class OrderLink:
         self._began = self._heard_at = now
         self._doubted_until = 0.0
         """Until when others are preferred, unless it says a word before."""
+        self._is_silence_told = False
 
     def _dial(self, now: float) -> None:
         if self._dial_at is None or now < self._dial_at:
@@ -275,6 +283,7 @@ class OrderLink:
         self._back_off.reset()
         self._heard_at = now
         self._doubted_until = 0.0
+        self._is_silence_told = False
         self._is_of_use()
         if isinstance(status, Credit):
             self._flow.granted(status.count)
