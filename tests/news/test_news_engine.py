@@ -277,6 +277,15 @@ def test_a_feed_that_says_tomorrow_is_asked_tomorrow_and_its_host_before(
     assert paper.asked("/feed") == 3
 
 
+def test_a_round_ends_though_a_host_is_held_and_more_is_due_there(desk: Desk, paper: Press) -> None:
+    busy = [f"/{number}" for number in range(9)]
+    paper.routes.update({path: (429, {"Retry-After": "9000"}, b"") for path in busy})
+    desk.subscribe(*map(paper.url, busy))
+    few = ("--set", "news.per_site=3", "--set", "urlserver.host_concurrent=1")
+    desk("run", *ONCE, *few, "--at", str(T), timeout=60)
+    assert sum(map(paper.asked, busy)) == 1
+
+
 def test_robots_txt_is_obeyed_for_stories(desk: Desk, paper: Press) -> None:
     paper.routes["/robots.txt"] = (200, {}, b"User-agent: *\nDisallow: /private\n")
     paper.story("/open", "Open")

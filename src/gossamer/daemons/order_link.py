@@ -80,6 +80,7 @@ class OrderLink:
         """Why it could not be reached or hung up, since it was last of use: each is told once."""
         self._is_stirred = False
         """Whether the descriptor has something for us."""
+        self._is_silence_told = False
         self._begin(0.0)
         self.is_lost = False
         """Whether a connection that stood has ended; whoever reads it clears it."""

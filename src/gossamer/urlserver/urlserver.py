@@ -12,7 +12,7 @@ all three may grow while orders are made, and `wants`.
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from gossamer.config.urlserver import UrlServerSettings
@@ -150,6 +150,10 @@ class UrlServer:
         `saturated`: no more orders could go out now, so that only a queue that runs low is urgent.
         """
         return self._refills.next(now, saturated=saturated)
+
+    def held(self, now: float) -> Mapping[str, float]:
+        """Return the hosts of which nothing is wanted for long, and until when of each."""
+        return self._refills.held(now)
 
     # ------------------------------------------------------------------ orders go out
 
