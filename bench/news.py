@@ -15,6 +15,7 @@ import resource
 import sqlite3
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,8 +60,8 @@ class LeapingCatalog(NewsCatalog):
 
     step_seconds = WEEK
 
-    def next_due_at(self, now: float) -> float | None:
-        due_at = super().next_due_at(now)
+    def next_due_at(self, now: float, held_hosts: Collection[str] = ()) -> float | None:
+        due_at = super().next_due_at(now, held_hosts)
         if due_at is None or due_at <= now or due_at > START + WEEK:
             return due_at
         LeapingClock.now = max(due_at, now + self.step_seconds)

@@ -234,6 +234,15 @@ class TestLeases:
         catalog.set_host(HostClock(host="a.example"))
         assert urls(lease_all(catalog)) == [A]
 
+    def test_what_is_due_at_a_held_host_is_not_what_is_due_next(self, catalog):
+        catalog.add([found(A), found(B)], NOW)
+        assert catalog.next_due_at(NOW, ["a.example"]) == NOW
+        assert catalog.next_due_at(NOW, ["a.example", "b.example"]) is None
+        due = next(each for each in lease_all(catalog) if each.url == B)
+        catalog.release([due.doc_id], NOW, due_at=NOW + 3)
+        catalog.add([found(A + "more")], NOW)
+        assert catalog.next_due_at(NOW, ["a.example"]) == NOW + 3
+
     def test_nothing_pending_means_no_next_time(self, catalog):
         assert catalog.next_due_at(NOW) is None
         catalog.add([found(A)], NOW)

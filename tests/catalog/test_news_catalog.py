@@ -354,14 +354,47 @@ def test_a_feed_that_always_fails_is_given_up_and_says_why(newsroom: Open) -> No
     feed_id = room.feed(FEED)
     for _ in range(2):
         assert room.due_in(feed_id) is not None
-        room.poll(FeedReport(), status=410, outcome=Outcome.HTTP_4XX)
+        room.poll(FeedReport(), status=403, outcome=Outcome.HTTP_4XX)
         room.now += 8 * 86_400
     assert room.provide() == []
     ((enabled, why),) = room.query("SELECT enabled, why_disabled FROM feed")
-    assert (enabled, why) == (0, "failed too often, the last time: http.4xx: status 410")
+    assert (enabled, why) == (0, "failed too often, the last time: http.4xx: status 403")
     room.catalog.set_feeds_enabled([feed_id], True, room.now)
     room.poll(report(sighting(A)))
     assert room.stories() == [A]
+
+
+def test_a_feed_that_is_gone_for_good_is_not_asked_for_again(newsroom: Open) -> None:
+    room = newsroom()
+    feed_id = room.feed(FEED)
+    room.poll(report(sighting(A)))
+    room.now += 300
+    room.poll(FeedReport(), status=410, outcome=Outcome.HTTP_4XX)
+    room.now += 30 * 86_400
+    assert [each for each in room.provide() if each.kind is Kind.FEED] == []
+    ((enabled, why),) = room.query("SELECT enabled, why_disabled FROM feed")
+    assert (enabled, why) == (0, "it is gone for good: http.4xx: status 410")
+    room.catalog.set_feeds_enabled([feed_id], True, room.now)
+    room.poll(report(sighting(A), sighting(B)))
+    assert room.stories() == [A, B]
+
+
+def test_a_feed_is_not_gone_because_the_place_is_that_it_had_moved_to(newsroom: Open) -> None:
+    """Its own URL is asked then; if that still leads there, it is."""
+    room = newsroom()
+    room.feed(FEED)
+    (due,) = room.provide()
+    room.commit(room.redirect(due, "https://example.org/new", 301))
+    (moved,) = room.provide()
+    room.commit(room.bring(moved, report(sighting(A))))
+    room.now += 300
+    room.poll(FeedReport(), status=410, outcome=Outcome.HTTP_4XX)
+    room.now += 8 * 86_400
+    (due,) = [each for each in room.provide() if each.kind is Kind.FEED]
+    assert due.url == FEED
+    room.commit(room.redirect(due, "https://example.org/new", 301))
+    room.poll(FeedReport(), status=410, outcome=Outcome.HTTP_4XX)
+    assert room.query("SELECT enabled FROM feed") == [(0,)]
 
 
 def test_a_feed_that_moved_for_good_is_asked_for_at_its_new_place(newsroom: Open) -> None:

@@ -73,7 +73,8 @@ def test_what_a_feed_recommends_counts_when_asked_to() -> None:
 @pytest.mark.parametrize(
     ("outcome", "status", "failure"),
     [
-        (Outcome.HTTP_4XX, 410, Failure.HARD),
+        (Outcome.HTTP_4XX, 403, Failure.HARD),
+        (Outcome.HTTP_4XX, 410, Failure.GONE),
         (Outcome.HTTP_4XX, 404, Failure.SOFT),
         (Outcome.HTTP_5XX, 500, Failure.SOFT),
         (Outcome.NET_TIMEOUT_CONNECT, 0, Failure.SOFT),
@@ -96,7 +97,8 @@ def polls_until_given_up(failure: Failure) -> int:
     return polls
 
 
-def test_a_feed_is_given_up_after_thirty_hard_failures_in_a_row() -> None:
+def test_a_feed_is_given_up_when_it_is_gone_or_after_thirty_hard_failures_in_a_row() -> None:
+    assert polls_until_given_up(Failure.GONE) == 1
     assert polls_until_given_up(Failure.HARD) == 30
     assert polls_until_given_up(Failure.SOFT) == 60
     assert polls_until_given_up(Failure.PASSING) == 120

@@ -59,6 +59,30 @@ class TestAddUnchecked:
         assert run(*words)[1] == f"known already  {FEED}  (My paper)\n"
         assert urls(sources()["My paper"]) == [FEED]
 
+    def test_what_is_disabled_is_told_and_stays_so(self, run, press, sources):
+        words = ("news", "add", FEED, "--source", "My paper", "--no-check", "--dir", press)
+        run(*words)
+        run("news", "disable", FEED, "--why", "sports only", "--dir", press)
+        code, out, err = run(*words)
+        assert (code, out) == (0, f"known already  {FEED}  (My paper)\n")
+        assert err == (
+            f"gossamer: {FEED} is disabled because sports only; to have it polled: "
+            f"gossamer news enable {FEED} --dir {press}\n"
+        )
+        assert not sources()["My paper"][0]["enabled"]
+
+    def test_a_feed_of_a_disabled_source_is_told_when_it_is_added_or_enabled(self, run, press):
+        words = ("news", "add", FEED, "--source", "My paper", "--no-check", "--dir", press)
+        run(*words)
+        run("news", "disable", "My paper", "--dir", press)
+        advice = f"gossamer news enable 'My paper' --dir {press}\n"
+        for command in (words, ("news", "enable", FEED, "--dir", press)):
+            err = run(*command)[2]
+            assert "is disabled because its source My paper is; to have it polled" in err
+            assert err.endswith(advice)
+        assert run("news", "enable", "My paper", "--dir", press)[2] == ""
+        assert run(*words)[2] == ""
+
     def test_stories_may_be_fetched_later(self, run, press):
         run("news", "add", FEED, "--no-check", "--dir", press)
         words = ("--no-check", "--delay-content", "1.5", "--dir", press)

@@ -16,6 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.log import GONE
 from gossamer.fakeweb.process import FakeWeb
+from press import press
 from self_stopping import signal_at
 
 FAST = ("--delay", "0", "--per-host", "8", "--quiet")
@@ -25,6 +26,23 @@ def counts(gossamer: RunGossamer, workspace: Path) -> dict[str, int]:
     status = json.loads(gossamer("status", "--dir", workspace, "--json").stdout)
     numbers: dict[str, int] = status["counts"]
     return numbers
+
+
+def test_a_crawl_whose_only_host_is_held_for_long_ends_however_much_it_has_left(
+    gossamer: RunGossamer, tmp_path: Path
+):
+    """More is due than a queue holds; to ask for it again and again would take the whole hour."""
+    with press() as site:
+        links = "".join(f'<a href="/{number}">x</a>' for number in range(50))
+        site.routes["/"] = (200, {"Content-Type": "text/html"}, links.encode())
+        busy = (429, {"Retry-After": "3600"}, b"")
+        site.routes.update({f"/{number}": busy for number in range(50)})
+        small = ("--set", "urlserver.Queue_Len=10", "--per-host", "1", "--quiet")
+        result = gossamer(
+            "crawl", site.url("/"), "--dir", "w", "--delay", "0", *small, timeout=60, check=5
+        )
+    assert "must wait for 3" in result.stderr
+    assert counts(gossamer, tmp_path / "w")["pending"] == 50
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

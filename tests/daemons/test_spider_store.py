@@ -1,5 +1,6 @@
 """Results and the Store Server: down, slow, killed, silent, full disk; nothing is ever lost."""
 
+import os
 import subprocess
 import sys
 import time
@@ -129,6 +130,10 @@ def test_while_the_spool_is_full_callers_are_left_and_taken_when_there_is_room(
                 late.wait_closed()
                 assert late.lines == []
             spider.wait_said(f"{late.name} ended: there is no room in the spool")
+            for _ in range(5):
+                with UrlServer(spider.port) as late:
+                    late.wait_closed()
+            assert spider.said().count("no room in the spool") == 1
         with StoreServer(port=port, greets=True) as store:
             store.wait_for(len(server.done))
             for _ in until(30, 0.05):
@@ -139,6 +144,7 @@ def test_while_the_spool_is_full_callers_are_left_and_taken_when_there_is_room(
                         again.order(500, urls[0])
                         again.wait_done(500)
                         break
+        assert spider.said().count("there is room in the spool again") == 1
 
 
 def test_who_never_uses_his_credit_keeps_nobody_else_from_his(tmp_path, urls, store):
@@ -432,3 +438,40 @@ def test_on_a_full_disk_nothing_is_called_done_and_nothing_is_lost(tmp_path, url
             store.wait_for(250)
             assert sorted(numbers(store.results)) == list(range(250))
             assert numbers(store.results) == server.done
+
+
+@pytest.mark.req("S0.12")
+def test_results_that_exceed_the_disk_go_through_it_in_parts(tmp_path, urls, store):
+    """What fits is delivered and makes room for the next; nobody needs to free anything."""
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    if not can_mount(spool):
+        pytest.skip("mounting a small file system needs root")
+    script = f"mount -t tmpfs -o size=1m none {spool} && head -c 1008k /dev/zero > {spool}/ballast"
+    with (
+        SpiderProcess(
+            store.port,
+            spool,
+            *QUICK,
+            "spider.max_open=40",
+            "spider.Timeout_Update=400",
+            wrap=["unshare", "-m", "sh", "-c", f'{script} && exec "$@"', "sh"],
+        ) as spider,
+        UrlServer(spider.port) as server,
+    ):
+        work = Obedient(server, urls[:40])
+        for _ in until(30, 0.0):
+            work.work()
+            if work.sent == 40:
+                break
+        assert len(work.work_until_told(3)) > 30, "all were fetched, and few could be kept"
+        assert spider.said().count("no space is left") == 1
+        ballast = Path(f"/proc/{spider.process.pid}/root{spool}/ballast")
+        os.truncate(ballast, 980 << 10)
+        for _ in until(60, 0.0):
+            work.work(0.02)
+            store.step(0.0)
+            if len(server.done) == 40:
+                break
+        assert numbers(store.wait_for(40)) == server.done
+        spider.wait_said("can be written again")

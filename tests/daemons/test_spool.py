@@ -240,7 +240,9 @@ def test_a_refusal_at_any_call_loses_nothing_and_doubles_nothing(tmp_path, call,
                 spool.append(payload)
             while not synced(spool, DiskFullError if error == errno.ENOSPC else StoreError):
                 refusals += 1
-                assert everything(spool) == payloads[:start]
+                # Records that were written as a whole before a refusal are kept.
+                assert everything(spool) == payloads[: spool.synced]
+                assert start <= spool.synced <= start + (call == "write" and short)
         assert everything(spool) == payloads
         abandon(spool)
         again = Spool(folder, 1 << 16)
@@ -297,6 +299,30 @@ def test_a_disk_that_only_delivered_results_fill_is_written_again(tmp_path):
     assert spool.used_bytes == len(MAGIC) + 2 * (HEADER.size + 10_000)
     deliver(spool, 2)
     assert spool.is_empty
+    spool.close()
+
+
+def test_more_than_the_disk_can_hold_goes_through_it_in_parts(tmp_path):
+    """What fits is durable at once; delivered, it makes room for the rest."""
+    spool = Spool(tmp_path, 64 << 20, system=SmallDisk(tmp_path, 100_000).system())
+    payloads = [bytes([number]) * 9_000 for number in range(40)]
+    for payload in payloads:
+        spool.append(payload)
+    assert (spool.appended, spool.synced) == (40, 0)
+    seen: list[bytes] = []
+    for _ in range(3):
+        assert not synced(spool, DiskFullError)
+        there = everything(spool)
+        assert there == payloads[len(seen) : spool.synced]
+        assert spool.gathered_bytes == (40 - spool.synced) * (HEADER.size + 9_000)
+        copy = shutil.copytree(tmp_path, tmp_path.parent / f"copy-{len(seen)}")
+        again = Spool(copy, 64 << 20)
+        assert everything(again) == there, "and after a crash it is there, too"
+        again.close()
+        deliver(spool, len(there))
+        seen += there
+    assert synced(spool, DiskFullError) or synced(spool, DiskFullError)
+    assert seen + everything(spool) == payloads
     spool.close()
 
 

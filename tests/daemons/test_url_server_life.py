@@ -63,6 +63,31 @@ def test_a_closed_connection_is_made_again_and_pending_urls_are_restarted(tmp_pa
             assert index.state(finished.url) == "leased"
 
 
+def test_a_spider_that_hangs_up_each_time_is_told_of_once(tmp_path: Path):
+    """One whose spool is full takes each call and ends it; that it is of use again is told, too."""
+    with (
+        Listener() as spider,
+        server(
+            tmp_path / "w",
+            *pages(HOST, 1),
+            spiders=[spider.place],
+            settings={"urlserver.flow_mode": "pull"},
+        ) as running,
+    ):
+        wire = spider.accept()
+        running.wait_for("connected to the Spider")
+        for _ in range(5):
+            wire.no_order(0.05)
+            wire.close()
+            wire = spider.accept()
+        assert running.said.count("connected to the Spider") == 1
+        assert running.said.count("is gone") == 1
+        wire.say("GET 1")
+        until(lambda: running.said.count("connected to the Spider") == 2)
+        wire.close()
+        until(lambda: running.said.count("is gone") == 2)
+
+
 @pytest.mark.req("S1.38")
 def test_what_a_spider_said_before_it_went_still_counts(tmp_path: Path):
     with Listener() as spider:
@@ -120,6 +145,33 @@ def test_a_silent_order_is_sent_again_max_retries_times_and_then_fails(tmp_path:
         until(lambda: index.state(orders[0].url) == "failed")
         assert index.outcome(orders[0].url) is Outcome.NET_TIMEOUT_TOTAL
         assert index.check() == []
+
+
+@pytest.mark.req("S1.10")
+def test_orders_that_a_hung_spider_holds_are_given_to_another(tmp_path: Path):
+    """Also those of hosts that it is the home of."""
+    hosts = [f"127.0.3.{number}" for number in range(1, 7)]
+    with (
+        Listener() as one,
+        Listener() as other,
+        server(
+            tmp_path / "w",
+            *(url for name in hosts for url in pages(name, 2)),
+            *("--per-host", "2"),
+            spiders=[one.place, other.place],
+            settings={**IMPATIENT, "urlserver.Max_Retries": 9, "urlserver.flow_mode": "pull"},
+            ignore_robots=hosts,
+        ) as running,
+    ):
+        hung, sound = one.accept(), other.accept()
+        hung.say("GET 99")
+        held = hung.orders(12)
+        sound.say("GET 99")
+        again = sound.orders(12)
+        assert {each.url for each in again} == {each.url for each in held}
+        sound.done(*again)
+        hung.no_order(0.1)
+        assert running.said.count(f"{one.place} has not said a word for") == 1
 
 
 @pytest.mark.req("S1.33")

@@ -256,6 +256,36 @@ def test_the_fetcher_tries_nothing_again_but_the_handler_queues_busy_ones(
     assert desk.contents()[paper.url("/busy")]["state"] == "success"
 
 
+@pytest.mark.parametrize("status", [503, 429])
+def test_a_feed_that_says_tomorrow_is_asked_tomorrow_and_its_host_before(
+    desk: Desk, paper: Press, status: int
+) -> None:
+    paper.story("/a", "A")
+    paper.feed("/feed", [{"link": "/a", "title": "A"}])
+    desk.subscribe(paper.url("/feed"))
+    desk.run(T)
+    paper.routes["/feed"] = (status, {"Retry-After": str(23 * HOUR)}, b"")
+    desk.run(T + 7 * MINUTE)
+    assert paper.asked("/feed") == 2
+    paper.story("/b", "B")
+    paper.feed("/other", [{"link": "/b", "title": "B"}])
+    desk.subscribe(paper.url("/other"))
+    desk.run(T + 2 * HOUR)
+    desk.run(T + 22 * HOUR)
+    assert (paper.asked("/feed"), paper.asked("/b")) == (2, 1)
+    desk.run(T + 24 * HOUR)
+    assert paper.asked("/feed") == 3
+
+
+def test_a_round_ends_though_a_host_is_held_and_more_is_due_there(desk: Desk, paper: Press) -> None:
+    busy = [f"/{number}" for number in range(9)]
+    paper.routes.update({path: (429, {"Retry-After": "9000"}, b"") for path in busy})
+    desk.subscribe(*map(paper.url, busy))
+    few = ("--set", "news.per_site=3", "--set", "urlserver.host_concurrent=1")
+    desk("run", *ONCE, *few, "--at", str(T), timeout=60)
+    assert sum(map(paper.asked, busy)) == 1
+
+
 def test_robots_txt_is_obeyed_for_stories(desk: Desk, paper: Press) -> None:
     paper.routes["/robots.txt"] = (200, {}, b"User-agent: *\nDisallow: /private\n")
     paper.story("/open", "Open")

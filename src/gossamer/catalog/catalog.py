@@ -283,8 +283,11 @@ class CatalogReader(Protocol):
 class Remembered(Protocol):
     """What a run asks about the runs before it, and about what others have changed meanwhile."""
 
-    def next_due_at(self, now: float) -> float | None:
-        """Return when something is or will be due; None when nothing is pending."""
+    def next_due_at(self, now: float, held_hosts: Collection[str] = ()) -> float | None:
+        """Return when something is or will be due; None when nothing is pending.
+
+        What is due already at hosts that are held does not count.
+        """
         ...
 
     def host_clock(self, host: str) -> HostClock | None:

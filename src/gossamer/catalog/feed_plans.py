@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.catalog.download_book import NEWS, Download
-from gossamer.catalog.polling import FeedState, Poll, plan
+from gossamer.catalog.polling import Failure, FeedState, Poll, plan
 from gossamer.config.news import NewsSettings
 from gossamer.reports import FeedReport
 from gossamer.url.parts import md5_of
@@ -77,6 +78,8 @@ class FeedPlans:
         if poll.failure:
             # It may have moved for good, though not to a feed: many sites send all to one page.
             self._connection.execute(NEWS["feed_back"], (md5_of(feed.url), download.feed_id))
+            if poll.failure is Failure.GONE and self._was_asked_elsewhere(download, feed):
+                poll = replace(poll, failure=Failure.HARD)
         planned = plan(state, poll, self._settings)
         goes_on = feed.enabled and not planned.give_up
         self._connection.execute(
@@ -96,9 +99,20 @@ class FeedPlans:
                 "title": feed.title or (report.title if report is not None else ""),
                 "form": report.form if report is not None else feed.form,
                 "give_up": planned.give_up,
-                "why": f"failed too often, the last time: {error}",
+                "why": _why_given_up(poll, error),
             },
         )
+
+    def _was_asked_elsewhere(self, download: Download, feed: FeedFacts) -> bool:
+        """Whether a poll began where the feed had moved to, and its own URL was not asked."""
+        home = self._connection.execute(NEWS["url_by_md5"], (md5_of(feed.url),)).fetchone()
+        return download.hops == 0 and home is not None and home[0] != download.doc_id
+
+
+def _why_given_up(poll: Poll, error: str) -> str:
+    if poll.failure is Failure.GONE:
+        return f"it is gone for good: {error}"
+    return f"failed too often, the last time: {error}"
 
 
 def was_fetched_since(connection: sqlite3.Connection, doc_id: int, moment: float) -> bool:

@@ -82,9 +82,9 @@ class NewsCatalog(SqliteCatalog):
             keep_delivered_seconds=keep_delivered_seconds,
         )
 
-    def next_due_at(self, now: float) -> float | None:
+    def next_due_at(self, now: float, held_hosts: Collection[str] = ()) -> float | None:
         """Return when something is or will be due; None when nothing is pending."""
-        pending = super().next_due_at(now)
+        pending = super().next_due_at(now, held_hosts)
         with self._database.doing("look for due feeds") as connection:
             feed: float | None = connection.execute(NEWS["next_feed_due"]).fetchone()[0]
         if feed is None:

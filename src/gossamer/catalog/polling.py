@@ -33,6 +33,8 @@ class Failure(IntEnum):
     """May well be over next time."""
     HARD = 3
     """Will hardly be over next time."""
+    GONE = 4
+    """The server says that it is gone for good, and is not asked again."""
 
 
 _WEIGHTS: Final = {
@@ -40,6 +42,7 @@ _WEIGHTS: Final = {
     Failure.PASSING: 0.25,
     Failure.SOFT: 0.5,
     Failure.HARD: 1.0,
+    Failure.GONE: 1.0,
 }
 _PASSING: Final = frozenset(
     {
@@ -63,6 +66,7 @@ _HARD: Final = frozenset(
     }
 )
 _NOT_FOUND: Final = 404
+_GONE: Final = 410
 
 
 class FeedState(Struct, frozen=True, kw_only=True):
@@ -91,7 +95,7 @@ class Plan(Struct, frozen=True):
     due_at: float
     state: FeedState
     give_up: bool = False
-    """It has failed so often that it is not polled any more."""
+    """It is gone, or has failed so often that it is not polled any more."""
 
 
 def back_off_due_at(
@@ -111,6 +115,8 @@ def failure_of(outcome: int, status: int) -> Failure:
     """Return the class of a failed download; 404 is soft, because sites are rebuilt."""
     if outcome in _PASSING:
         return Failure.PASSING
+    if outcome == Outcome.HTTP_4XX and status == _GONE:
+        return Failure.GONE
     return Failure.HARD if outcome in _HARD and status != _NOT_FOUND else Failure.SOFT
 
 
@@ -141,7 +147,8 @@ def plan(state: FeedState, poll: Poll, settings: NewsSettings) -> Plan:
     wait = min(wait, settings.max_delay_seconds)
     if settings.retry_after and poll.retry_after_seconds is not None:
         wait = max(wait, min(poll.retry_after_seconds, settings.max_delay_seconds))
-    return Plan(poll.attempted_at + wait, after, failures >= settings.max_failures)
+    give_up = poll.failure is Failure.GONE or failures >= settings.max_failures
+    return Plan(poll.attempted_at + wait, after, give_up)
 
 
 def _adapted(state: FeedState, poll: Poll, settings: NewsSettings) -> float:

@@ -54,8 +54,8 @@ UPDATE host SET turn = NULL, next_due_at = :until WHERE host_id = :host_id;
 SELECT etag, last_modified FROM fetch WHERE fetch_id = ?;
 
 -- name: next_in_line
--- Whether any host stands in the line.
-SELECT 1 FROM host WHERE turn IS NOT NULL LIMIT 1;
+-- Whether any host stands in the line, but for some.
+SELECT 1 FROM host WHERE turn IS NOT NULL AND name NOT IN (SELECT value FROM json_each(?)) LIMIT 1;
 
 -- name: next_wait
 -- When the next host gets into the line.

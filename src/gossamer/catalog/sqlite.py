@@ -5,6 +5,7 @@ reading. Several processes may write if all of them open it `shared`: each then 
 beginning of a transaction, whether another has given out numbers meanwhile.
 """
 
+import json
 import os
 import sqlite3
 import time
@@ -185,10 +186,14 @@ class SqliteCatalog(SqliteReader):
             throttle=self._throttle,
         )
 
-    def next_due_at(self, now: float) -> float | None:
-        """Return when something is or will be due; None when nothing is pending."""
+    def next_due_at(self, now: float, held_hosts: Collection[str] = ()) -> float | None:
+        """Return when something is or will be due; None when nothing is pending.
+
+        What is due already at hosts that are held does not count.
+        """
         with self._database.reading("look for due URLs") as connection:
-            if connection.execute(QUERIES["next_in_line"]).fetchone() is not None:
+            held = json.dumps(list(held_hosts))
+            if connection.execute(QUERIES["next_in_line"], (held,)).fetchone() is not None:
                 return now
             wait: float | None = connection.execute(QUERIES["next_wait"]).fetchone()[0]
         return None if wait is None else max(now, wait)

@@ -79,7 +79,7 @@ def add_search(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Find the feeds, enter them, and say what was found."""
-    from gossamer.cli.news_workspace import change_news
+    from gossamer.cli.news_workspace import change_news, tell_disabled
     from gossamer.news.subscribing import Wish, subscribe
     from gossamer.url.canonical import parse_start_url
 
@@ -95,8 +95,11 @@ def run(arguments: Namespace) -> int:
     if wishes:
         delay = arguments.delay_content
         with change_news(arguments.dir, settings, create=True) as catalog:
+            ids = []
             for each in subscribe(catalog, wishes, time.time(), content_delay_seconds=delay):
                 print(_line(each))
+                ids.append(each.feed_id)
+            tell_disabled(catalog, ids, arguments.dir)
     return EXIT_NOT_FOUND if barren else 0
 
 

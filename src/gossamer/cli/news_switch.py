@@ -70,7 +70,11 @@ def run_enable(arguments: Namespace) -> int:
         catalog.set_feeds_enabled(ids, True, time.time())
 
     def feeds(catalog: "NewsCatalog", found: "Sequence[FeedRow]") -> None:
-        catalog.set_feeds_enabled([feed.feed_id for feed in found], True, time.time())
+        from gossamer.cli.news_workspace import tell_disabled
+
+        ids = [feed.feed_id for feed in found]
+        catalog.set_feeds_enabled(ids, True, time.time())
+        tell_disabled(catalog, ids, arguments.dir)
 
     return _each(arguments, "enabled", source, feeds)
 

@@ -1,12 +1,13 @@
 """How the commands of news get at a workspace, and at what is named in it."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 
 from gossamer.catalog.news_catalog import NewsCatalog
-from gossamer.catalog.subscriptions import FeedRow, SourceRow, feeds_at, source_named
+from gossamer.catalog.subscriptions import FeedRow, SourceRow, feeds, feeds_at, source_named
 from gossamer.clock import SystemClock
 from gossamer.config.catalog import CatalogSettings
 from gossamer.config.settings import Settings
@@ -14,6 +15,7 @@ from gossamer.crawl.pipeline import locked
 from gossamer.crawl.workspace import Workspace
 from gossamer.errors import InputError, WorkspaceError
 from gossamer.url.canonical import parse_start_url
+from gossamer.wording import visible
 
 
 @contextmanager
@@ -54,6 +56,23 @@ def source_filter(catalog: NewsCatalog, name: str | None) -> int | None:
 def known_feeds(catalog: NewsCatalog, typed: str) -> list[FeedRow]:
     """Return the feeds with this URL, one for each source that has it."""
     return feeds_at(catalog.database, typed) or feeds_at(catalog.database, canonical(typed))
+
+
+def tell_disabled(catalog: NewsCatalog, feed_ids: Sequence[int], directory: Path) -> None:
+    """Say which of these feeds are not polled, why, and how that is changed."""
+    for feed in feeds(catalog.database, feed_ids):
+        if feed.enabled and feed.source_enabled:
+            continue
+        # A source that is enabled is so with all its feeds.
+        name = feed.url if feed.source_enabled else feed.source
+        why = feed.why_disabled or "somebody said so"
+        if not feed.source_enabled:
+            why = f"its source {feed.source} is"
+        print(
+            f"gossamer: {visible(feed.url)} is disabled because {visible(why)}; to have it polled: "
+            f"gossamer news enable {visible(quote(name))} --dir {visible(quote(str(directory)))}",
+            file=sys.stderr,
+        )
 
 
 def canonical(typed: str) -> str:

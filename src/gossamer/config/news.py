@@ -59,7 +59,7 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     ] = (503,)
     retry_after: Annotated[
         bool,
-        Meta(description="Wait longer when the server asks for it (Retry-After); an hour at most."),
+        Meta(description="Wait longer when the server asks for it (Retry-After); a day at most."),
     ] = True
     honour_ttl: Annotated[
         bool,
@@ -87,7 +87,8 @@ class NewsSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             ge=1,
             le=1_000_000,
             description="A feed is given up after this many failures in a row; a hard one "
-            "(404, bad name) counts 1, a soft one (time-out, 5xx) a half, a passing one a quarter.",
+            "(401, 403, robots.txt) counts 1, a soft one (404, time-out, 5xx) a half, a passing "
+            "one (DNS, our disk) a quarter. After 410 it is given up at once.",
         ),
     ] = 30.0
     max_items: Annotated[

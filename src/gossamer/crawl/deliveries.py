@@ -147,10 +147,11 @@ class Deliveries:
             self._look_for_more()
         self._looking = True
         after, wall = self._seen, self._clock.time()
+        held = frozenset(self._urlserver.held(now))
 
         def job(catalog: Catalog) -> _News:
             learned = catalog.results_after(after, _MAX_LEARNED)
-            return learned, catalog.counts(), catalog.next_due_at(wall)
+            return learned, catalog.counts(), catalog.next_due_at(wall, held)
 
         self._keeper.write(job, self._heard)
 

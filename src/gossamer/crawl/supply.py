@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FULL_SECONDS: Final = 0.01
 _MAX_LEASE: Final = 2_000
+_NEVER: Final = float("inf")
 
 
 class Leased(NamedTuple):
@@ -24,6 +25,8 @@ class Leased(NamedTuple):
     recalled: Recalled
     seeds: list[str]
     """All start URLs, when some of them may be news to us."""
+    held_until: float
+    """When the first of the hosts that were left out may be asked again."""
 
 
 class Supply:
@@ -61,22 +64,24 @@ class Supply:
         wall = self._clock.time()
         count = min(refill.count, _MAX_LEASE)
         named = self._names.named
+        held = dict(self._urlserver.held(now))
+        held_until = min(held.values(), default=_NEVER)
 
         def lease(catalog: Catalog) -> Leased:
             batch = catalog.due(count, refill.per_host, wall, refill.reject_hosts)
-            next_due_at = None if batch else catalog.next_due_at(wall)
+            next_due_at = None if batch else catalog.next_due_at(wall, held)
             # While daemons run, people may add start URLs.
             seeds = (
                 seeds_of(catalog)
                 if self._shared and any(due.depth == 0 and due.host not in named for due in batch)
                 else []
             )
-            return Leased(batch, next_due_at, self._recall.read(catalog, batch), seeds)
+            return Leased(batch, next_due_at, self._recall.read(catalog, batch), seeds, held_until)
 
         self._keeper.write(lease, self._answered)
 
     def _answered(self, answer: Leased) -> None:
-        batch, next_due_at, recalled, seeds = answer
+        batch, next_due_at, recalled, seeds, held_until = answer
         now = self._clock.monotonic()
         self.asking = False
         self._ledger.held += len(batch)
@@ -85,6 +90,7 @@ class Supply:
         self._urlserver.offer(batch, now)
         if not batch:
             wait = 3_600.0 if next_due_at is None else next_due_at - self._clock.time()
+            wait = min(wait, held_until - now)
             # Due now, and yet nothing came: the hosts with work were rejected because their
             # queues are full.
             self.dry_until = now + min(max(wait, _FULL_SECONDS), self._look_seconds)

@@ -74,10 +74,13 @@ class OrderLink:
         self._watched: tuple[int, bool] | None = None
         self._began = 0.0
         self._is_open = False
+        self._is_told = False
+        """Whether it was said that this connection stands."""
         self._reasons: set[str] = set()
-        """Why it could not be reached since it last was: each is told once."""
+        """Why it could not be reached or hung up, since it was last of use: each is told once."""
         self._is_stirred = False
         """Whether the descriptor has something for us."""
+        self._is_silence_told = False
         self._begin(0.0)
         self.is_lost = False
         """Whether a connection that stood has ended; whoever reads it clears it."""
@@ -96,14 +99,31 @@ class OrderLink:
         if self._socket is None or not self._is_open:
             # It ended since there was room: what is lost with it includes these.
             return
+        self._is_of_use()
         self._flow.spent(len(visits))
         self._transactions.ordered(visit.trans_id for visit in visits)
         self._socket.send(b"".join(map(_line, visits)))
         self._go_on_writing(now)
 
-    def withdraw(self, trans_id: int) -> None:
-        """Forget an order that was given up."""
+    def withdraw(self, trans_id: int, now: float) -> None:
+        """Forget an order that was given up for want of a word about it."""
         self._transactions.withdraw(trans_id)
+        if now - self._heard_at > self._settings.spider.timeout_update_ms / 1000.0:
+            # It had something to report and was silent altogether: it hangs, by all appearances.
+            # Not for ever: one that merely lost an order has nothing to say until it gets others.
+            patience = self._settings.urlserver.timeout_spider_status_seconds
+            self._doubted_until = now + patience
+            if not self._is_silence_told:
+                self._is_silence_told = True
+                self._tell(
+                    f"the Spider at {self._endpoint} has not said a word for "
+                    f"{now - self._heard_at:.0f} seconds; what it has is ordered again, from "
+                    "another one if there is any"
+                )
+
+    def is_doubtful(self, now: float) -> bool:
+        """Whether it seems to hang, so that others are better asked."""
+        return now < self._doubted_until
 
     def wake_at(self) -> float | None:
         """Return when `go_on` has something to do that no descriptor tells."""
@@ -128,6 +148,8 @@ class OrderLink:
             self._go_on_writing(now)
             self._flow.room(now)
             self.started += self._transactions.starts(now)
+            if now - self._began > _SOUND_SECONDS:
+                self._is_of_use()
         elif self._socket.ready:
             self._open(now)
         elif now - self._began > HANDSHAKE_SECONDS:
@@ -156,7 +178,10 @@ class OrderLink:
         self._transactions = Transactions(self._settings.spider.timeout_update_ms / 1000.0)
         self._lines = LineReader()
         self._patience = Patience()
-        self._began = now
+        self._began = self._heard_at = now
+        self._doubted_until = 0.0
+        """Until when others are preferred, unless it says a word before."""
+        self._is_silence_told = False
 
     def _dial(self, now: float) -> None:
         if self._dial_at is None or now < self._dial_at:
@@ -178,8 +203,20 @@ class OrderLink:
     def _open(self, now: float) -> None:
         self._begin(now)
         self._is_open = True
-        self._reasons.clear()
-        self._tell(f"connected to the Spider at {self._endpoint}")
+        self._is_told = False
+        if not self._reasons:
+            self._is_of_use()
+
+    def _is_of_use(self) -> None:
+        """Say that the connection stands.
+
+        After a failure it is not said before: a Spider whose spool is full takes each call, and
+        hangs up.
+        """
+        if not self._is_told:
+            self._is_told = True
+            self._reasons.clear()
+            self._tell(f"connected to the Spider at {self._endpoint}")
 
     def _ended(self, reason: str, now: float) -> None:
         self._unwatch()
@@ -189,10 +226,11 @@ class OrderLink:
             self.is_lost = True
             if now - self._began > _SOUND_SECONDS:
                 self._back_off.reset()
-            self._tell(
-                f"the Spider at {self._endpoint} is gone ({reason}); orders that were open: "
-                f"{len(self._transactions)}; connecting again"
-            )
+            if self._is_told or reason not in self._reasons:
+                self._tell(
+                    f"the Spider at {self._endpoint} is gone ({reason}); orders that were open: "
+                    f"{len(self._transactions)}; connecting again"
+                )
         elif reason not in self._reasons:
             self._tell(f"cannot connect to the Spider at {self._endpoint}: {reason}; trying on")
         self._reasons.add(reason)
@@ -244,6 +282,10 @@ class OrderLink:
             return not self._patience.bad()
         self._patience.good()
         self._back_off.reset()
+        self._heard_at = now
+        self._doubted_until = 0.0
+        self._is_silence_told = False
+        self._is_of_use()
         if isinstance(status, Credit):
             self._flow.granted(status.count)
         elif isinstance(status, Working):

@@ -14,7 +14,9 @@ nobody times them any more.
 """
 
 import socket
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Final
 
 from gossamer.clock import Clock
@@ -47,6 +49,7 @@ _LEAST_STALL_SECONDS: Final = 5.0
 # Beyond its limit the spool takes what was ordered before; beyond this, not even that is read.
 _EXCESS_BYTES: Final = 64 << 20
 _MOST_GATHERED_BYTES: Final = 64 << 20
+_NO_ROOM: Final = "there is no room in the spool; it may call again"
 
 
 class SpiderDaemon:
@@ -87,6 +90,8 @@ class SpiderDaemon:
         """Links on whose socket something happened."""
         self._listener: socket.socket | None = listener
         self._is_called = False
+        self._turns_away = False
+        """Whether callers are left for want of room: the first of them is told of."""
         self._accept_at: float | None = None
         """When to listen again, after nobody was there who had called."""
         self._kept: list[Transaction] = []
@@ -229,8 +234,10 @@ class SpiderDaemon:
         self._links.remove(link)
         self._awake.discard(link)
         self._drop(list(link.open.values()), now)
-        if self._stop_at is None:
-            self._notes.say("links", f"the link to the URL Server {link.name} ended: {link.reason}")
+        if self._stop_at is not None or (self._turns_away and link.reason == _NO_ROOM):
+            return
+        self._turns_away = self._turns_away or link.reason == _NO_ROOM
+        self._notes.say("links", f"the link to the URL Server {link.name} ended: {link.reason}")
 
     def _wants_orders(self, link: Link) -> bool:
         """Whether to listen to a URL Server: only if we asked for something, and can keep it."""
@@ -260,9 +267,12 @@ class SpiderDaemon:
             count = grant(share, len(link.open), link.credit, room)
             if count:
                 link.ask_for(count)
+                if self._turns_away:
+                    self._turns_away = False
+                    self._notes.say("links", "there is room in the spool again")
             elif not link.is_asked:
                 # Who hears no GET may push: orders that nobody reads, and then all at one moment.
-                link.close("there is no room in the spool; it may call again")
+                link.close(_NO_ROOM)
 
     # Orders
 
@@ -380,6 +390,7 @@ class SpiderDaemon:
             if number < last:
                 url = transaction.fetches[number + 1].visit.url
         transaction.fetches.clear()
+        transaction.ends_at = self._spool.appended
 
     def _keep(self, now: float, *, busy: bool) -> None:
         """Make results durable, many with one sync, and only then say DONE (S0.12, S0.24)."""
@@ -392,11 +403,16 @@ class SpiderDaemon:
                 text = f"{error}; finished orders are not reported as done until it is kept"
                 self._notes.say("the disk", text)
             self._disk_retry_at = now + _DISK_RETRY_SECONDS
-            return
-        if self._disk_retry_at is not None:
-            self._disk_retry_at = None
-            self._notes.say("the disk", f"the spool {self._spool.folder} can be written again")
-        kept, self._kept = self._kept, []
+        else:
+            if self._disk_retry_at is not None:
+                self._disk_retry_at = None
+                self._notes.say("the disk", f"the spool {self._spool.folder} can be written again")
+        self._report_kept()
+
+    def _report_kept(self) -> None:
+        """Say DONE for all orders whose results are durable: a disk may have taken only a part."""
+        count = bisect_right(self._kept, self._spool.synced, key=attrgetter("ends_at"))
+        kept, self._kept = self._kept[:count], self._kept[count:]
         for transaction in kept:
             if not transaction.is_over:
                 transaction.link.say(done_line(transaction.order.trans_id))

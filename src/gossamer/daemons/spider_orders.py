@@ -24,7 +24,7 @@ _AS_ORDERED: Final = UrlSettings(max_bytes=MAX_URL_BYTES)
 class Transaction:
     """One order of one URL Server, from its line to its DONE."""
 
-    __slots__ = ("fetches", "is_over", "link", "order", "reported_at", "ticket", "visit")
+    __slots__ = ("ends_at", "fetches", "is_over", "link", "order", "reported_at", "ticket", "visit")
 
     def __init__(self, ticket: int, link: "Link", order: Order, now: float) -> None:
         self.ticket = ticket
@@ -34,6 +34,8 @@ class Transaction:
         self.reported_at = now
         self.fetches: list[Fetch] = []
         """One for each hop, in order."""
+        self.ends_at = 0
+        """It is kept when the spool has made so many results durable, its own among them."""
         self.visit = self.visit_to(order.url)
         """The request that is under way: the order's own, a hop's, or for a robots.txt."""
         self.is_over = False

@@ -29,9 +29,13 @@ class WireCrew:
         self._links = [OrderLink(each, secret, settings, loop, notes) for each in endpoints]
 
     def ready(self) -> Sequence[int]:
-        """Return the Spiders that are connected and take orders."""
+        """Return the Spiders that are connected and take orders.
+
+        Those that seem to hang are among them only if there are no others.
+        """
         now = self._clock.monotonic()
-        return [number for number, link in enumerate(self._links) if link.room(now)]
+        taking = [number for number, link in enumerate(self._links) if link.room(now)]
+        return [each for each in taking if not self._links[each].is_doubtful(now)] or taking
 
     def room(self, worker: int) -> int:
         """Return how many orders a Spider takes: its credit."""
@@ -43,7 +47,7 @@ class WireCrew:
 
     def withdraw(self, worker: int, trans_id: int) -> None:
         """Take note that an order was given up: a late DONE is ignored."""
-        self._links[worker].withdraw(trans_id)
+        self._links[worker].withdraw(trans_id, self._clock.monotonic())
 
     def messages(self) -> Iterator[Message]:
         """Move all links forward; yield what Spiders have said, also before they went."""

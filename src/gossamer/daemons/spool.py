@@ -2,8 +2,10 @@
 
 Theory of operation. The folder holds segments, append-only files of records, each a length, a
 CRC-32 and a payload. `append` only gathers; `sync` writes what was gathered and makes it durable
-with one fdatasync, or raises and keeps it for the next try. A segment that refused anything is cut
-back to its durable end and never written again, nor is one of an earlier process. Records are read
+with one fdatasync. If the disk takes only a part, the whole records of that part are made durable
+all the same: delivered and deleted, they make room for the rest, which stays gathered for the next
+try. A segment that refused anything is cut back to its durable end and never written again, nor is
+one of an earlier process. Records are read
 in the order in which they were appended, durable ones only. `deliver` moves the mark before which
 everything has arrived; segments before the mark are deleted. The mark is kept in a file now and
 then, not durably: a mark that lies too far back costs a record sent twice, never one lost.
@@ -72,6 +74,8 @@ class Spool:
         """Where the durable part of each segment ends, oldest segment first."""
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
+        self.appended = 0
+        """How many records were taken in all."""
         self._writer: int | None = None
         self._reader: tuple[int, int] | None = None
         self._ahead = (Place(0, 0), b"")
@@ -111,6 +115,11 @@ class Spool:
         return self._gathered_bytes
 
     @property
+    def synced(self) -> int:
+        """How many of those that were appended are durable: the first so many."""
+        return self.appended - len(self._gathered)
+
+    @property
     def is_empty(self) -> bool:
         """Whether everything was delivered."""
         mark = self._mark
@@ -125,6 +134,7 @@ class Spool:
         frame = HEADER.pack(len(payload), crc32(payload)) + payload
         self._gathered.append(frame)
         self._gathered_bytes += len(frame)
+        self.appended += 1
         self.typical_bytes += (len(frame) - self.typical_bytes) * _SMOOTHING
 
     def sync(self) -> None:
@@ -132,14 +142,14 @@ class Spool:
         if not self._gathered:
             return
         try:
-            self._write()
+            refused = self._write()
         except OSError as error:
+            refused = error
+        if refused is not None:
             self._give_up_segment()
             # What has arrived may be all that fills the disk, and nothing else may arrive.
             self._forget_delivered()
-            raise refusal("write to", self.folder, error) from error
-        self._gathered.clear()
-        self._gathered_bytes = 0
+            raise refusal("write to", self.folder, refused) from refused
 
     def read(self, place: Place) -> tuple[bytes, Place] | None:
         """Return the durable record at a place and where the next one begins; None at the end."""
@@ -210,7 +220,8 @@ class Spool:
         for number in finished:
             self._remove(number)
 
-    def _write(self) -> None:
+    def _write(self) -> OSError | None:
+        """Write and sync whole records; returns why not all of them, raises if not any."""
         if self._writer is not None and self._is_used_up(self._ends[self._number]):
             os.close(self._writer)
             self._writer = None
@@ -218,25 +229,42 @@ class Spool:
         if self._writer is None:
             self._number += 1
             self._writer = create(self._system, self._path(self._number))
-        end = self._ends.get(self._number, 0)
-        pieces = [MAGIC] if is_new else []
+        end = self._ends.get(self._number, len(MAGIC))
+        refused: OSError | None = None
+        try:
+            self._write_gathered(self._writer, [MAGIC] if is_new else [])
+        except OSError as error:
+            refused = error
+        count, size = self._whole_frames(os.fstat(self._writer).st_size - end)
+        if not count and refused is not None:
+            raise refused
+        self._system.fdatasync(self._writer)
+        if is_new:
+            sync_folder(self._system, self.folder)
+        self._ends[self._number] = end + size
+        del self._gathered[:count]
+        self._gathered_bytes -= size
+        return refused
+
+    def _write_gathered(self, descriptor: int, pieces: list[bytes]) -> None:
         size = 0
         for frame in self._gathered:
             pieces.append(frame)
             size += len(frame)
             if size >= _MOST_WRITTEN_AT_ONCE:
-                end += self._write_pieces(self._writer, pieces)
+                write_all(self._system, descriptor, b"".join(pieces))
                 pieces, size = [], 0
-        end += self._write_pieces(self._writer, pieces)
-        self._system.fdatasync(self._writer)
-        if is_new:
-            sync_folder(self._system, self.folder)
-        self._ends[self._number] = end
+        write_all(self._system, descriptor, b"".join(pieces))
 
-    def _write_pieces(self, descriptor: int, pieces: list[bytes]) -> int:
-        data = b"".join(pieces)
-        write_all(self._system, descriptor, data)
-        return len(data)
+    def _whole_frames(self, written_bytes: int) -> tuple[int, int]:
+        """Return how many of what was gathered so many bytes hold as a whole, and their size."""
+        if written_bytes >= self._gathered_bytes:
+            return len(self._gathered), self._gathered_bytes
+        count = size = 0
+        while size + len(self._gathered[count]) <= written_bytes:
+            size += len(self._gathered[count])
+            count += 1
+        return count, size
 
     def _is_used_up(self, end: int) -> bool:
         """Whether a segment is large enough, or delivered and not worth going on with."""

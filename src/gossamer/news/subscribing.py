@@ -31,6 +31,7 @@ class Wish(Struct, frozen=True, gc=False):
 class Subscribed(Struct, frozen=True, gc=False):
     """A feed that is in the catalog now."""
 
+    feed_id: int
     url: str
     source: str
     title: str
@@ -54,8 +55,8 @@ def subscribe(
             if content_delay_seconds is not None:
                 delay_content(catalog.database, numbers[name], content_delay_seconds)
         title = wish.title[:_MAX_TITLE]
-        _, new = catalog.add_feed(numbers[name], wish.url, now, title=title, form=wish.form)
-        yield Subscribed(wish.url, name, title, wish.form, new)
+        number, new = catalog.add_feed(numbers[name], wish.url, now, title=title, form=wish.form)
+        yield Subscribed(number, wish.url, name, title, wish.form, new)
 
 
 def wish_of(candidate: Candidate, source: str = "") -> Wish:

@@ -160,8 +160,10 @@ class ThreadedObject:
         self._parent.send([msgspec.json.encode(event)])
 
     def is_called_away(self) -> bool:
-        """Whether an order of the parent waits, perhaps to stop: who works for long looks."""
-        return bool(self._parent.socket.poll(0))
+        """Whether the parent has said to stop: who works for long asks now and then."""
+        while (frames := self._parent.receive()) is not None:
+            self._on_order(frames)
+        return self._stopping
 
     def place_of_child(self, parent: str) -> Place:
         """Return the place of a thread that this one starts."""

@@ -20,6 +20,8 @@ from gossamer.spider.head import Head, coding_fault
 # without end (see RULES) and blames no host; whoever runs the spider should open fewer at once.
 OUT_OF_SOCKETS: Final = "out_of_sockets"
 _OWN_LIMITS: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+# Whoever waits has limits of its own: for the host of a crawl it is an hour.
+_LONGEST_WISH_SECONDS: Final = 86_400
 _RESET: Final = frozenset((errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED))
 _UNREACHABLE: Final = frozenset(
     (
@@ -139,14 +141,18 @@ def meaning_of(status: int, conditional: bool) -> tuple[Outcome, str]:
 
 
 def retry_after_seconds(value: str | None, now: float) -> float | None:
-    """Read Retry-After (seconds or a date) as seconds from 1 to 3600; None if it is neither."""
+    """Read Retry-After (seconds or a date) as seconds, up to a day; None if it is neither."""
     if value is None:
         return None
     text = value.strip()
     if text.isascii() and text.isdigit():
-        return float(min(max(int(text[:18]), 1), 3600))
-    moment = header_moment(text)
-    return None if moment is None else float(min(max(moment - now, 1.0), 3600.0))
+        wish = float(text[:18])
+    else:
+        moment = header_moment(text)
+        if moment is None:
+            return None
+        wish = moment - now
+    return float(min(max(wish, 1), _LONGEST_WISH_SECONDS))
 
 
 def _judge_response(facts: Facts) -> Verdict:

@@ -46,6 +46,11 @@ class Refills:
         """Leave a host out until it may be asked again."""
         self._held[host.name] = host.next_at
 
+    def held(self, now: float) -> dict[str, float]:
+        """Return the hosts that are left out, and until when each of them is."""
+        self._held = {name: until for name, until in self._held.items() if until > now}
+        return self._held
+
     def answered(self, count: int, now: float) -> None:
         """Note how many URLs came."""
         self._came_short_at = now if count < self._asked else float("-inf")
@@ -66,7 +71,6 @@ class Refills:
             name for name, count in self._urls_at.items() if count > self._max_urls_per_address
         )
         hosts = {host.name for host, name in self._address_of.items() if name in crowded}
-        self._held = {name: until for name, until in self._held.items() if until > now}
         self._urls_of.clear()
         self._address_of.clear()
         self._urls_at.clear()
@@ -74,6 +78,6 @@ class Refills:
         return Refill(
             self._asked,
             max(self._length - table.low_water, 1),
-            frozenset(hosts.union(table.rejected, self._held)),
+            frozenset(hosts.union(table.rejected, self.held(now))),
             crowded,
         )

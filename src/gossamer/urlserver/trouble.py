@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from gossamer.messages import Done
 from gossamer.outcomes import RULES, Outcome, State
 from gossamer.urlserver.exits import Exits, untried
-from gossamer.urlserver.host import Address, Host, Slot
+from gossamer.urlserver.host import Address, Host, Order, Slot
 from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.pace import Pace
 
@@ -50,6 +51,26 @@ class Troubles:
         self._shrunk = shrunk
         self._look_again = look_again
 
+    def judge_order(self, order: Order, authority: str, done: Done, now: float) -> bool:
+        """Let the outcome of an order count for its host, unless only a proxy is to blame."""
+        if not done.status and _goes_through_proxy(order):
+            # Only what the server itself has said tells how it is.
+            return False
+        ending = Ending(
+            order.host,
+            order.address,
+            order.dispatched_at,
+            min(done.sent_at, now),
+            Outcome(done.outcome),
+            done.retry_after_seconds,
+            authority,
+        )
+        return self.judge(ending, now)
+
+    def judge_errand(self, order: Order, done: Done, now: float) -> bool:
+        """Let the outcome of a robots.txt count for its host."""
+        return self.judge_order(order, "", done, now)
+
     def judge(self, ending: Ending, now: float) -> bool:
         """Let an outcome count for its host; return whether another address is tried instead."""
         host, outcome = ending.host, ending.outcome
@@ -87,6 +108,12 @@ def blames_host(outcome: Outcome) -> bool:
     """Return whether an outcome slows or parks the whole host."""
     rule = RULES[outcome]
     return rule.slows_host or rule.parks_host
+
+
+def _goes_through_proxy(order: Order) -> bool:
+    if order.authority is not None:
+        return bool(order.authority.proxy)
+    return order.due is not None and order.due.manner is not None and bool(order.due.manner.proxy)
 
 
 def _other_address_may_help(ending: Ending) -> bool:

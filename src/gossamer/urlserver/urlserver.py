@@ -2,17 +2,17 @@
 
 Theory of operation. A URL that is offered enters the queue of its host. A host that has something
 queued is resolved, then waits in the ready heap until host and address both may take a request.
-When its turn comes orders are made of its URLs (`dispatch.py`), or its robots.txt is sent for
-(`errands.py`). An order ends with DONE, or it is taken back (`withdrawals.py`). Nothing in here
-waits or reads a clock: each call is told the time (monotonic seconds) and returns what is to be
-done.
+When its turn comes (`turns.py`) orders are made of its URLs (`dispatch.py`), or its robots.txt is
+sent for (`errands.py`). An order ends with DONE, or it is taken back (`withdrawals.py`). Nothing in
+here waits or reads a clock: each call is told the time (monotonic seconds) and returns what is to
+be done.
 
 Call order in one turn of a loop: `offer`, `orders`, then `needs`, `verdicts` and `returned`, for
 all three may grow while orders are made, and `wants`.
 """
 
-from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from gossamer.config.urlserver import UrlServerSettings
@@ -44,6 +44,7 @@ from gossamer.urlserver.robots import RobotsAnswer, RobotsRules, RobotsState
 from gossamer.urlserver.rulebook import Rulebook
 from gossamer.urlserver.slots import SlotTable
 from gossamer.urlserver.trouble import Ending, Troubles, blames_host
+from gossamer.urlserver.turns import Turns
 from gossamer.urlserver.withdrawals import Withdrawals
 
 __all__ = [
@@ -65,8 +66,6 @@ __all__ = [
 
 # A host in trouble that is held longer than this gives its queue to others.
 _HOLD_SECONDS: Final = 60.0
-# What a host may have out unless somebody asks for more; serving these one by one takes longer.
-_LEAST_SHARE: Final = 2
 _OK: Final = int(Outcome.OK)
 
 
@@ -88,7 +87,9 @@ class UrlServer:
             self._pace, self._hosts, self._exits, self._shrunk, self._names.look_again
         )
         self._live: OrderedDict[int, Order] = OrderedDict()
-        engine = Engine(self._consider, self._shrunk, self._judge_errand, self._ready.renew)
+        engine = Engine(
+            self._consider, self._shrunk, self._troubles.judge_errand, self._ready.renew
+        )
         self._errands = Errands(
             settings,
             self._rulebook,
@@ -98,7 +99,7 @@ class UrlServer:
             self._address_gap,
             engine,
         )
-        self._dispatch = Dispatch(
+        dispatch = Dispatch(
             self._pace,
             self._table,
             self._hosts,
@@ -107,6 +108,7 @@ class UrlServer:
             self._live,
             self._shrunk,
         )
+        self._turns = Turns(self._ready, dispatch, self._table, self._live, self._consider)
         self._withdrawals = Withdrawals(
             settings,
             self._address_gap,
@@ -149,6 +151,10 @@ class UrlServer:
         """
         return self._refills.next(now, saturated=saturated)
 
+    def held(self, now: float) -> Mapping[str, float]:
+        """Return the hosts of which nothing is wanted for long, and until when of each."""
+        return self._refills.held(now)
+
     # ------------------------------------------------------------------ orders go out
 
     def orders(self, now: float, limit: int) -> list[Visit]:
@@ -156,51 +162,7 @@ class UrlServer:
         if self._names.is_due(now):
             for host in self._names.due(now):
                 self._consider(host, now)
-        visits: list[Visit] = []
-        ready = self._ready
-        share = self._share(limit)
-        over_share: list[tuple[Host, Address]] = []
-        room = limit
-        while room > 0:
-            address = ready.pop_address(now)
-            if address is None:
-                break
-            while room > 0:
-                sender = ready.pop_host(address, now)
-                if sender is None:
-                    break
-                rest = share - sender.open
-                if rest <= 0:
-                    over_share.append((sender, address))
-                    continue
-                room -= self._dispatch.serve(sender, address, now, min(room, rest), visits)
-                self._consider(sender, now)
-            ready.renew(address)
-        if over_share:
-            self._serve_more(over_share, now, room, visits)
-        return visits
-
-    def _share(self, limit: int) -> int:
-        """Return how many of all places each host may have before any has more.
-
-        Else one slow host that may have many requests out would in time hold every place.
-        """
-        places = len(self._live) + limit
-        return max(places // max(self._table.taken_count, 1), _LEAST_SHARE)
-
-    def _serve_more(
-        self, senders: list[tuple[Host, Address]], now: float, room: int, visits: list[Visit]
-    ) -> None:
-        """Let hosts that have their share out take turns with the places that nobody else wants."""
-        turns = deque(senders if room > 0 else ())
-        while turns and room > 0:
-            sender, address = turns.popleft()
-            if self._dispatch.serve(sender, address, now, 1, visits):
-                room -= 1
-                turns.append((sender, address))
-        for sender, address in senders:
-            self._consider(sender, now)
-            self._ready.renew(address)
+        return self._turns.take(now, limit)
 
     def due_of(self, trans_id: int) -> Due:
         """Return what an order that is out is about."""
@@ -271,7 +233,7 @@ class UrlServer:
             self._withdrawals.attempts.pop(due.doc_id, None)
         is_telling = done.outcome != _OK or host.strikes or host.failed_addresses
         if is_telling and done.outcome != NOT_SAID:
-            self._judge(order, due.url[: due.url.find("/", 8)], done, now)
+            self._troubles.judge_order(order, due.url[: due.url.find("/", 8)], done, now)
         return order
 
     def _settle(self, host: Host, address: Address, now: float) -> None:
@@ -424,26 +386,6 @@ class UrlServer:
 
     # ------------------------------------------------------------------ hosts
 
-    def _judge(self, order: Order, authority: str, done: Done, now: float) -> bool:
-        """Let an outcome count for its host; return whether another address is tried instead."""
-        if not done.status and _goes_through_proxy(order):
-            # Only what the server itself has said tells how it is.
-            return False
-        outcome, sent_at = Outcome(done.outcome), min(done.sent_at, now)
-        ending = Ending(
-            order.host,
-            order.address,
-            order.dispatched_at,
-            sent_at,
-            outcome,
-            done.retry_after_seconds,
-            authority,
-        )
-        return self._troubles.judge(ending, now)
-
-    def _judge_errand(self, order: Order, done: Done, now: float) -> bool:
-        return self._judge(order, "", done, now)
-
     def _consider(self, host: Host, now: float) -> None:
         """Put a host that could send something in the ready heap, or ask for what it lacks."""
         if host.ticket or host.unstarted or host.open >= host.limit:
@@ -550,9 +492,3 @@ class UrlServer:
             stale=self._stale,
             resolver_silent_seconds=self._names.silent_seconds,
         )
-
-
-def _goes_through_proxy(order: Order) -> bool:
-    if order.authority is not None:
-        return bool(order.authority.proxy)
-    return order.due is not None and order.due.manner is not None and bool(order.due.manner.proxy)
