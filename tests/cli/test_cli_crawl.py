@@ -121,6 +121,33 @@ def test_a_workspace_in_use_is_refused(tmp_path):
             first.wait(120)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("crawl", "{url}", "--dir", "{folder}"),
+        ("crawl", "--dir", "{folder}"),
+        ("add", "{url}", "--dir", "{folder}"),
+        ("site", "{url}", "--keep", "{folder}"),
+        ("site", "--resume", "{folder}"),
+        ("status", "--dir", "{folder}"),
+    ],
+)
+def test_a_workspace_that_lost_its_catalog_is_not_begun_anew(web, tmp_path, words):
+    """Its archive would hold two crawls, and the second would know nothing of the first."""
+    folder = tmp_path / "w"
+    done = gossamer("crawl", web.start_url, "--dir", folder, *QUICK, "--max-pages", 2)
+    assert done.returncode == 0, done.stderr
+    for part in folder.glob("catalog.db*"):
+        part.unlink()
+    seen = len(web.log().requests)
+    refused = gossamer(*(word.format(url=web.start_url, folder=folder) for word in words))
+    assert refused.returncode == 3
+    assert refused.stderr.count("\n") == 1
+    assert "catalog.db is missing" in refused.stderr
+    assert not (folder / "catalog.db").exists()
+    assert len(web.log().requests) == seen
+
+
 @pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://a b/", "http://[::1"])
 def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
     folder = tmp_path / "w"

@@ -34,6 +34,7 @@ from gossamer.config.secrets import without_secrets
 from gossamer.config.settings import Settings
 from gossamer.errors import WorkspaceError
 from gossamer.store import disk
+from gossamer.store.names import archive_files
 
 Role = Literal["crawl", "news", "service", "url-server", "store-server", "dc-daemon", "add"]
 
@@ -65,14 +66,24 @@ class Workspace:
             raise disk.refusal("write", self.settings_file, error) from error
 
     def exists(self) -> bool:
-        """Whether there is a workspace here."""
+        """Whether there is a workspace here; complain of one that has lost its catalog.
+
+        Who began anew beside its archive would fetch everything again, and know of half of it.
+        """
         try:
-            return self.catalog.exists()
+            found = self.catalog.exists()
         except OSError as error:
             raise WorkspaceError(
                 f"cannot look into {self.directory}: {error.strerror}; "
                 "choose a folder that you may read"
             ) from error
+        if not found and archive_files(self.archive):
+            raise WorkspaceError(
+                f"cannot use workspace {self.directory}: its {self.catalog.name} is missing, and "
+                f"{self.archive.name}/ holds what was fetched; put {self.catalog.name} back (from "
+                "a copy, or is a disk not mounted?), or begin anew in another folder"
+            )
+        return found
 
     def require(self, make: str = "gossamer crawl URL") -> Self:
         """Complain unless there is a workspace here; `make` is the command that makes one."""
@@ -91,6 +102,7 @@ class Workspace:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.archive.mkdir(mode=0o700, exist_ok=True)
             self._hold(role)
+            self.exists()
             if role in ("crawl", "news", "service", "url-server"):
                 _await_old_workers(fetchers, clock)
             if role in ("crawl", "store-server"):
