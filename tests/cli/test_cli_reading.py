@@ -161,6 +161,33 @@ def test_the_index_is_sorted_and_points_at_records(run, workspace):
     assert json.loads(fields)["url"] == HOME
 
 
+@pytest.mark.parametrize("to_file", [False, True])
+def test_an_index_of_a_damaged_archive_says_so_and_has_the_rest(run, tmp_path, to_file):
+    folder = make_workspace(tmp_path / "w")
+    sound = run("export", "--dir", folder, "--format", "cdxj")[1].splitlines()
+    lost = json.loads(sound[1].split(" ", 2)[2])
+    (path,) = (folder / "archive").glob("*.warc.gz")
+    data = bytearray(path.read_bytes())
+    data[int(lost["offset"]) + int(lost["length"]) - 6] ^= 0xFF
+    path.write_bytes(data)
+    target = tmp_path / "index.cdxj"
+    output = ("-o", target) if to_file else ()
+    code, out, err = run("export", "--dir", folder, "--format", "cdxj", *output)
+    assert code == 4
+    assert (target.read_text() if to_file else out).splitlines() == [sound[0], *sound[2:]]
+    assert err.count("\n") == 1
+    assert f"damaged in 1 place: {path.name} at byte {lost['offset']} {lost['url']}: " in err
+
+
+def test_an_index_without_a_file_of_the_archive_says_so(run, tmp_path):
+    folder = make_workspace(tmp_path / "w")
+    (path,) = (folder / "archive").glob("*.warc.gz")
+    path.unlink()
+    code, out, err = run("export", "--dir", folder, "--format", "cdxj")
+    assert (code, out) == (4, "")
+    assert f"{path.name} at byte 0: the catalog points to it, and it is missing" in err
+
+
 def test_an_export_to_a_file_is_complete_and_leaves_nothing_beside(run, workspace, tmp_path):
     target = tmp_path / "urls.jsonl"
     target.write_text("old")
