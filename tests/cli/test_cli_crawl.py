@@ -1,10 +1,12 @@
 """The command a person types, end to end against the fake web."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
 import time
+from bisect import bisect_left
 
 import pytest
 
@@ -156,6 +158,49 @@ def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
     assert done.stderr.startswith("gossamer: ")
     assert done.stderr.count("\n") == 1
     assert not folder.exists()
+
+
+def few_files(number: int) -> dict[str, object]:
+    """Return how to start a command that may have only so many files open."""
+    limits = (number, number)
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits)}
+
+
+@pytest.mark.parametrize("command", ["crawl", "site"])
+def test_too_few_open_files_are_refused_with_the_number_needed(web, tmp_path, command):
+    """Blamed on the site, they would look like a robots.txt that cannot be reached."""
+    seen = len(web.log().requests)
+    kept = "--dir" if command == "crawl" else "--keep"
+    refused = gossamer(command, web.start_url, kept, tmp_path / "w", **few_files(100))
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "100 open files" in refused.stderr
+    assert "at least 130 are needed" in refused.stderr
+    assert not (tmp_path / "w").exists()
+    assert len(web.log().requests) == seen
+
+
+def test_few_open_files_make_fewer_fetches_at_once(web, tmp_path):
+    words = ["crawl", web.start_url, "--dir", tmp_path / "w", *QUICK, "--concurrency", 64]
+    done = gossamer(*words, **few_files(132))
+    assert done.returncode == 0, done.stderr
+    assert "at most 2 fetches at once instead of 64" in done.stderr
+    assert "ulimit -n 256" in done.stderr
+    assert counts(tmp_path / "w")["pending"] == 0
+    assert gossamer(*words, "--quiet", **few_files(132)).stderr == ""
+
+
+def test_concurrency_counts_what_is_asked_of_robots_txt_too(tmp_path):
+    """As many hosts at once would be asked as there are queues, however few were wanted."""
+    with FakeWeb(pages=24, hosts=12, seed=5, latency_ms=200, max_seconds=300) as web:
+        words = ["crawl", *web.start_urls, "--dir", tmp_path / "w", *QUICK, "--concurrency", 3]
+        done = gossamer(*words, "--max-pages", 12)
+        assert done.returncode == 0, done.stderr
+        requests = web.log().requests
+    ends = sorted(each.end_ns for each in requests if each.end_ns is not None)
+    starts = sorted(each.start_ns for each in requests)
+    at_once = [n - bisect_left(ends, start) for n, start in enumerate(starts, 1)]
+    assert max(at_once) <= 3
 
 
 def test_the_reason_to_set_robots_txt_aside_is_logged(web, tmp_path):

@@ -79,7 +79,7 @@ def test_a_missing_or_empty_ca_file_is_a_problem(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "concurrency", "level"),
-    [(256, 64, "ok"), (255, 64, "problem"), (1024, 5000, "problem"), (-1, 5000, "ok")],
+    [(256, 64, "ok"), (255, 64, "problem"), (1024, 5000, "problem"), (None, 5000, "ok")],
 )
 def test_too_few_open_files_are_a_problem(limit, concurrency, level):
     found = checks.open_files(limit, concurrency)

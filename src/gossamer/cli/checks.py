@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import select
 import shutil
 import ssl
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from gossamer.config.settings import Settings
 from gossamer.config.spider import SpiderSettings
+from gossamer.crawl.open_files import files_allowed, files_needed
 from gossamer.crawl.workspace import Workspace
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.wording import bytes_in_words
@@ -52,8 +52,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         link_joiner(),
         record_writer(),
         authorities(settings.spider),
-        # The hard limit: a crawl raises the other one to it by itself.
-        open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[1], settings.crawl.concurrency),
+        open_files(files_allowed(), settings.crawl.concurrency),
         clock(time.time()),
         disk(folder, settings.store.reserve_bytes),
         *_proxies(),
@@ -176,10 +175,10 @@ def authorities(settings: SpiderSettings) -> Check:
     return Check("certificates", OK, f"{count} authorities in {settings.ca_file or trust.path}")
 
 
-def open_files(limit: int, concurrency: int) -> Check:
+def open_files(limit: int | None, concurrency: int) -> Check:
     """Check that there are enough file descriptors for the connections asked for."""
-    needed = 2 * concurrency + 128
-    if limit in (-1, resource.RLIM_INFINITY):
+    needed = files_needed(concurrency)
+    if limit is None:
         return Check("open files", OK, "no limit")
     found = f"{limit} allowed, {needed} needed for concurrency {concurrency}"
     if limit >= needed:

@@ -115,8 +115,14 @@ def run(arguments: Namespace) -> int:
     settings = settings_from(arguments)
     if not arguments.urls:
         _require_workspace(arguments)
+
+    from gossamer.crawl.open_files import shortage
+
+    few_files = shortage(settings.crawl.concurrency)
     if not arguments.quiet:
         _tell_what_is_set_aside(settings)
+        if few_files:
+            complain(few_files)
 
     from gossamer.cli.progress import follow
     from gossamer.crawl.launch import fetchers, worker_count

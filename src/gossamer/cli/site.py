@@ -157,6 +157,12 @@ def run(arguments: Namespace) -> int:
     directory = _workspace(arguments)
     # What is kept may be audited another day, without being fetched again.
     settings = _settings(arguments, fingerprints=show.audits or directory is not None)
+
+    from gossamer.crawl.open_files import shortage
+
+    few_files = shortage(settings.crawl.concurrency)
+    if few_files and not arguments.quiet:
+        _say(few_files)
     if settings.spider.proxy:
         print(f"gossamer: {_PROXY_NOTE}", file=sys.stderr)
     if arguments.ignore_robots:

@@ -149,6 +149,7 @@ class Coordinator:
         for fetch in fetches:
             if fetch.visit.trans_id < 0:
                 self._robots.fetched(fetch, now)
+        self._ledger.errands = self._robots.out
         self._crew.step([fetch for fetch in fetches if fetch.visit.trans_id >= 0])
         for trans_id, sent_at in self._spider.started():
             self._urlserver.started(trans_id, sent_at)
@@ -169,6 +170,7 @@ class Coordinator:
                 self._robots.ask(need)
             else:
                 self._names.ask(need.host, again=need.again)
+        self._ledger.errands = self._robots.out
         for due, outcome, detail, retry_after in self._urlserver.verdicts(now):
             self._keeper.conclude(due, outcome, detail, retry_after)
         for due, seconds in self._urlserver.returned(now):

@@ -37,6 +37,7 @@ from gossamer.crawl.ledger import Ledger, backlog_for
 from gossamer.crawl.link import Assignment
 from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.names import Names, own_addresses
+from gossamer.crawl.open_files import fitting_concurrency
 from gossamer.crawl.parts import Parts
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall, is_owed
@@ -191,9 +192,13 @@ def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
 
 
 def _counted(settings: Settings) -> Settings:
-    """Return the settings with the number of workers that they mean here."""
-    workers = worker_count(settings.crawl.workers)
-    return replace(settings, crawl=replace(settings.crawl, workers=workers))
+    """Return the settings with the numbers that they mean here: of workers, of fetches at once."""
+    crawl = replace(
+        settings.crawl,
+        workers=worker_count(settings.crawl.workers),
+        concurrency=fitting_concurrency(settings.crawl.concurrency),
+    )
+    return replace(settings, crawl=crawl)
 
 
 def summary_of(stop: Stop, progress: Progress, seconds: float) -> Summary:
