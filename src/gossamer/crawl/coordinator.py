@@ -78,6 +78,7 @@ class Coordinator:
         self._on_progress = on_progress
         self._on_pages = on_pages
         self._has_room = True
+        self._keeping_rules = False
         self._rate = Rate()
         self._next_tick = 0.0
         self._heard_at = 0.0
@@ -244,6 +245,23 @@ class Coordinator:
             self._commit_what_waits()
         if self._deliveries is not None and self._deliveries.wants_to_mark(now):
             self._deliveries.mark(self._clocks(now), self._robots.records())
+        self._keep_rules(now)
+
+    def _keep_rules(self, now: float) -> None:
+        """Have new robots.txt files stored at once, with the intervals that they ask for.
+
+        After a crash nobody else would know of a Crawl-delay, and a request may be out by then.
+        """
+        if self._keeping_rules or self._keeper.paused or not self._robots.has_news:
+            return
+        self._keeping_rules = True
+        clocks, robots, wall = self._clocks(now), self._robots.records(), self._clock.time()
+
+        def then(committed: Committed) -> None:
+            del committed
+            self._keeping_rules = False
+
+        self._keeper.write(lambda catalog: catalog.commit((), wall, clocks, (), robots), then)
 
     def _commit_what_waits(self) -> None:
         if self._keeper.may_commit:

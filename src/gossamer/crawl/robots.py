@@ -49,6 +49,11 @@ class RobotsDesk:
         return len(self._out)
 
     @property
+    def has_news(self) -> bool:
+        """Whether something is to be stored."""
+        return bool(self._records)
+
+    @property
     def busy(self) -> bool:
         """Whether an answer is still to come."""
         return bool(self._out)
