@@ -160,6 +160,19 @@ def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
     assert not folder.exists()
 
 
+def test_what_the_workspace_does_not_keep_is_asked_for_again(web, tmp_path):
+    words = ["crawl", web.start_url, "--dir", tmp_path / "w", *QUICK, "--max-pages"]
+    secret = ["--set", 'spider.headers={"X-Key"="hush"}', "--set", 'spider.header_hosts=["a.test"]']
+    assert "not kept" not in gossamer(*words, 1, *secret).stderr
+    reminded = gossamer(*words, 2)
+    assert reminded.returncode == 0
+    assert "gossamer: not kept from an earlier run" in reminded.stderr
+    assert "the header X-Key" in reminded.stderr
+    assert "hush" not in reminded.stderr
+    assert "not kept" not in gossamer(*words, 3, *secret).stderr
+    assert gossamer(*words, 4, "--quiet").stderr == ""
+
+
 def few_files(number: int) -> dict[str, object]:
     """Return how to start a command that may have only so many files open."""
     limits = (number, number)

@@ -128,8 +128,10 @@ def run(arguments: Namespace) -> int:
     from gossamer.crawl.launch import fetchers, worker_count
 
     with fetchers(worker_count(settings.crawl.workers), keep=True) as workers:
-        from gossamer.crawl.pipeline import crawl_workspace
+        from gossamer.crawl.pipeline import crawl_workspace, missing_secrets
 
+        if not arguments.quiet:
+            _remind(missing_secrets(arguments.dir, settings))
         with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
             summary = crawl_workspace(
                 arguments.dir,
@@ -186,6 +188,15 @@ def _require_workspace(arguments: Namespace) -> None:
 def _tell_what_is_set_aside(settings: "Settings") -> None:
     for host, reason in settings.urlserver.robots_ignore.items():
         print(visible(f"gossamer: robots.txt of {host} is set aside: {reason}"), file=sys.stderr)
+
+
+def _remind(secrets: list[str]) -> None:
+    """Say what a workspace does not keep, so that it may be given again."""
+    if secrets:
+        complain(
+            "not kept from an earlier run, give it again, with --config or --set, if it is needed: "
+            + ", ".join(secrets)
+        )
 
 
 def _print_summary(arguments: Namespace, summary: "Summary") -> None:

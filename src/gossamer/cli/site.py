@@ -175,7 +175,8 @@ def run(arguments: Namespace) -> int:
     observer = HANDLER.partition(":")[0]
     count = worker_count(settings.crawl.workers)
     with fetchers(count, keep=directory is not None, handlers=[observer]) as workers:
-        from gossamer.site.run import Plan, map_site, missing_secrets
+        from gossamer.crawl.pipeline import missing_secrets
+        from gossamer.site.run import Plan, map_site
 
         if arguments.resume is not None:
             _remind(missing_secrets(arguments.resume, settings))

@@ -43,13 +43,19 @@ from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall, is_owed
 from gossamer.crawl.report_log import ReportLog, begin_run
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
-from gossamer.crawl.seeds import canonical_starts, note_secrets, reconsider, seed
+from gossamer.crawl.seeds import (
+    canonical_starts,
+    note_secrets,
+    reconsider,
+    secrets_not_given,
+    seed,
+)
 from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stop, Stops
 from gossamer.crawl.verdict import verdict
 from gossamer.crawl.workspace import Role, Workspace
 from gossamer.crawl.writer import Writer
-from gossamer.errors import InputError
+from gossamer.errors import InputError, WorkspaceError
 from gossamer.messages import Findings
 from gossamer.spider.spider import Spider
 from gossamer.url.address import AddressPolicy
@@ -189,6 +195,17 @@ def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
     ):
         _, new = seed(catalog, starts, clock.time())
         return new
+
+
+def missing_secrets(directory: Path, settings: Settings) -> list[str]:
+    """Name what an earlier run in this workspace was given and this one was not."""
+    path = Workspace(directory).catalog
+    try:
+        with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
+            return secrets_not_given(catalog, settings)
+    except WorkspaceError:
+        # None yet, or of an earlier version, which the crawl brings up to date; else it complains.
+        return []
 
 
 def _counted(settings: Settings) -> Settings:
