@@ -110,6 +110,18 @@ def test_a_full_disk_is_a_problem_and_a_folder_may_be_new(tmp_path):
     assert "reserve_bytes" in found.advice
 
 
+@pytest.mark.parametrize("words", [(), ("--dir", "w")])
+def test_a_working_folder_that_is_gone_is_a_problem(run, tmp_path, monkeypatch, words):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    code, out, err = run("doctor", "--offline", *words)
+    assert (code, err) == (1, "")
+    assert "the folder in which you are has been removed" in out
+    monkeypatch.chdir(tmp_path)
+
+
 def test_proxy_variables_are_mentioned(monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128/")
     (found,) = checks._proxies()

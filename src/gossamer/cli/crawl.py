@@ -22,7 +22,7 @@ from gossamer.cli.arguments import (
 )
 from gossamer.cli.terminal import complain, print_json
 from gossamer.errors import InputError
-from gossamer.wording import bytes_in_words, seconds_in_words, visible
+from gossamer.wording import bytes_in_words, count_in_words, seconds_in_words, visible
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -220,7 +220,7 @@ def summary_lines(directory: Path, summary: "Summary") -> list[str]:
     )
     return [
         *headline,
-        f"{progress.pages:,} pages, {size} received in {time}",
-        f"{progress.discovered:,} URLs known: {states}",
+        f"{count_in_words(progress.pages, 'page')}, {size} received in {time}",
+        f"{count_in_words(progress.discovered, 'URL')} known: {states}",
         f"more: gossamer status --dir {visible(quote(str(directory)))}",
     ]
