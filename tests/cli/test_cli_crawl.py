@@ -203,6 +203,20 @@ def test_few_open_files_make_fewer_fetches_at_once(web, tmp_path):
     assert gossamer(*words, "--quiet", **few_files(132)).stderr == ""
 
 
+def test_a_long_crawl_delay_is_named_while_it_is_waited_for(tmp_path):
+    """Else a crawl of a host that asks for an hour would look as if it hung."""
+    with FakeWeb(pages=5, hosts=1, seed=5, crawl_delay=3_600, max_seconds=300) as web:
+        words = ["crawl", web.start_url, "--dir", str(tmp_path / "w"), "--delay", "0"]
+        crawl = subprocess.Popen([*GOSSAMER, *words], stderr=subprocess.PIPE, text=True)
+        try:
+            assert crawl.stderr is not None
+            line = next(line for line in crawl.stderr if "state waiting" in line)
+            assert "waiting for 127.16.0.1 (its Crawl-delay: 1 h 0 min)" in line
+        finally:
+            crawl.kill()
+            crawl.communicate()
+
+
 def test_concurrency_counts_what_is_asked_of_robots_txt_too(tmp_path):
     """As many hosts at once would be asked as there are queues, however few were wanted."""
     with FakeWeb(pages=24, hosts=12, seed=5, latency_ms=200, max_seconds=300) as web:

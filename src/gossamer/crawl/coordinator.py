@@ -38,8 +38,10 @@ from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
 from gossamer.url.parts import host_of, md5_of, port_of
 from gossamer.urlserver.urlserver import FetchRobots
+from gossamer.wording import count_in_words, seconds_in_words
 
 _TICK_SECONDS: Final = 0.25
+_LONG_REST_SECONDS: Final = 10.0
 _GRACE_SECONDS: Final = 3.0
 
 
@@ -300,8 +302,23 @@ class Coordinator:
             in_flight=self._ledger.in_flight,
             memory=memory_of(self._crew.process_ids()),
             received=self._keeper.received_bytes,
-            state=self._keeper.paused or "running",
+            state=self._keeper.paused or self._waiting() or "running",
         )
+
+    def _waiting(self) -> str:
+        """Say for which host nothing is done at the moment, and why, if that takes long."""
+        if self._ledger.uncommitted or self._robots.busy or self._supply.asking:
+            return ""
+        rest = self._urlserver.rest(self._clock.monotonic())
+        if rest is None or max(rest.gap_seconds, rest.seconds) < _LONG_REST_SECONDS:
+            return ""
+        # The same words all the time: a display shows at once that they have changed.
+        if rest.failures:
+            why = f"after {count_in_words(rest.failures, 'failure')}"
+        else:
+            whose = "its Crawl-delay" if rest.crawl_delay else "delay"
+            why = f"{whose}: {seconds_in_words(rest.gap_seconds)}"
+        return f"waiting for {rest.host} ({why})"
 
     def _add_sitemaps(self) -> None:
         """Enter the sitemaps that robots.txt files name; only what they list must be in scope."""
