@@ -281,6 +281,8 @@ def test_a_crawl_whose_workers_all_die_before_they_begin_ends(tmp_path):
     done = gossamer("crawl", "http://127.0.0.1/", "--dir", tmp_path / "w", *flags)
     assert done.returncode == 6
     assert "ended before they could begin" in done.stderr
+    assert "enough memory" in done.stderr
+    assert "run the same command again to go on" in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     numbers = counts(tmp_path / "w")
     assert numbers["pending"] + numbers["leased"] == numbers["discovered"] == 1
