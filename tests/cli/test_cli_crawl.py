@@ -150,6 +150,20 @@ def test_a_workspace_that_lost_its_catalog_is_not_begun_anew(web, tmp_path, word
     assert len(web.log().requests) == seen
 
 
+def test_a_catalog_without_the_log_that_belongs_to_it_is_not_begun_anew(tmp_path):
+    """Killed early, a crawl has all that it knows in that log: a copy without it is empty."""
+    with FakeWeb(pages=80, hosts=1, seed=6, max_seconds=300) as web:
+        folder = tmp_path / "w"
+        words = ["crawl", web.start_url, "--dir", folder, *QUICK]
+        killing = signal_at(tmp_path, web.truth()["pages"][8], signal.SIGKILL)
+        killed = gossamer(*words, *killing)
+        assert killed.returncode == -signal.SIGKILL
+        (folder / "catalog.db-wal").unlink()
+        refused = gossamer(*words)
+    assert refused.returncode == 3
+    assert "catalog.db-wal" in refused.stderr
+
+
 @pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://a b/", "http://[::1"])
 def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
     folder = tmp_path / "w"

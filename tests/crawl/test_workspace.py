@@ -201,12 +201,15 @@ def test_nobody_begins_anew_beside_an_archive(tmp_path: Path, role: Role, suffix
     fetched = tmp_path / "archive" / f"gossamer-20260101000000-w1-00001.warc.gz{suffix}"
     fetched.parent.mkdir()
     fetched.touch()
-    with pytest.raises(WorkspaceError, match=r"catalog\.db is missing.*another folder"):
+    with pytest.raises(WorkspaceError, match=r"catalog\.db is missing or empty.*another folder"):
         locked(tmp_path, role)
-    with pytest.raises(WorkspaceError, match=r"catalog\.db is missing.*another folder"):
+    with pytest.raises(WorkspaceError, match=r"catalog\.db is missing or empty.*another folder"):
         Workspace(tmp_path).require()
     assert not (tmp_path / "catalog.db").exists()
     (tmp_path / "catalog.db").touch()
+    with pytest.raises(WorkspaceError, match=r"catalog\.db is missing or empty.*another folder"):
+        locked(tmp_path, role)
+    (tmp_path / "catalog.db").write_bytes(b"something")
     locked(tmp_path, role).unlock()
 
 

@@ -238,6 +238,8 @@ def locked(workspace: Workspace, clock: Clock, role: Role = "crawl") -> Iterator
 @contextlib.contextmanager
 def _open_catalog(workspace: Workspace, settings: Settings) -> Iterator[SqliteCatalog]:
     with SqliteCatalog.open(workspace.catalog, settings.catalog) as catalog:
+        if not catalog.last_run_id():
+            workspace.require_nothing_fetched()
         yield catalog
 
 

@@ -72,18 +72,25 @@ class Workspace:
         """
         try:
             found = self.catalog.exists()
+            is_lost = not found or not self.catalog.stat().st_size
         except OSError as error:
             raise WorkspaceError(
                 f"cannot look into {self.directory}: {error.strerror}; "
                 "choose a folder that you may read"
             ) from error
-        if not found and archive_files(self.archive):
-            raise WorkspaceError(
-                f"cannot use workspace {self.directory}: its {self.catalog.name} is missing, and "
-                f"{self.archive.name}/ holds what was fetched; put {self.catalog.name} back (from "
-                "a copy, or is a disk not mounted?), or begin anew in another folder"
-            )
+        if is_lost:
+            self.require_nothing_fetched()
         return found
+
+    def require_nothing_fetched(self) -> None:
+        """Complain if there are archive files: for a workspace whose catalog knows of none."""
+        if archive_files(self.archive):
+            raise WorkspaceError(
+                f"cannot use workspace {self.directory}: its {self.catalog.name} is missing or "
+                f"empty, and {self.archive.name}/ holds what was fetched; put "
+                f"{self.catalog.name} back, with the {self.catalog.name}-wal that belongs to it "
+                "(from a copy, or is a disk not mounted?), or begin anew in another folder"
+            )
 
     def require(self, make: str = "gossamer crawl URL") -> Self:
         """Complain unless there is a workspace here; `make` is the command that makes one."""
