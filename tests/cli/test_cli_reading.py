@@ -208,6 +208,18 @@ def test_an_export_to_a_pipe_or_a_device_leaves_it_one(run, workspace, tmp_path)
     assert pipe.is_fifo()
 
 
+def test_an_export_does_not_write_over_the_workspace(run, tmp_path):
+    folder = make_workspace(tmp_path / "w")
+    (fetched,) = (folder / "archive").glob("*.warc.gz")
+    (tmp_path / "link").symlink_to(folder / "catalog.db")
+    own = [folder / "catalog.db", folder / "catalog.db-wal", folder / "lock", fetched]
+    for output in (*own, folder / "archive" / "new", tmp_path / "link"):
+        code, _, err = run("export", "--dir", folder, "-o", output)
+        assert code == 2
+        assert "part of the workspace" in err
+    assert run("export", "--dir", folder, "-o", folder / "urls.jsonl")[0] == 0
+
+
 def test_an_export_through_a_link_replaces_what_it_leads_to(run, workspace, tmp_path):
     target, link = tmp_path / "urls.jsonl", tmp_path / "link"
     target.write_text("old")

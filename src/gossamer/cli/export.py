@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gossamer.cli.arguments import Commands, add_command, add_directory
-from gossamer.errors import StoreError
+from gossamer.errors import InputError, StoreError
 from gossamer.wording import count_in_words
 
 if TYPE_CHECKING:
@@ -54,10 +54,13 @@ def run(arguments: Namespace) -> int:
     from gossamer.crawl.workspace import Workspace
     from gossamer.store.verify import Report
 
-    report = Report()
+    report, workspace = Report(), Workspace(arguments.dir)
+    if arguments.output is not None and workspace.owns(arguments.output):
+        raise InputError(
+            f"cannot write {arguments.output}: it is a part of the workspace; choose another file"
+        )
     with open_workspace(arguments.dir) as catalog, open_output(arguments.output) as out:
-        archive = Workspace(arguments.dir).archive
-        for line in lines(arguments.format, catalog, archive, report):
+        for line in lines(arguments.format, catalog, workspace.archive, report):
             out.write(line)
     if not report.sound:
         # Only now: what can be read is there, in a file, too.

@@ -22,6 +22,7 @@ site, nor two that write one archive.
 
 import fcntl
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -39,6 +40,7 @@ from gossamer.store.names import archive_files
 Role = Literal["crawl", "news", "service", "url-server", "store-server", "dc-daemon", "add"]
 
 _DAEMONS: Final[tuple[Role, ...]] = ("url-server", "store-server", "dc-daemon")
+_OWN_NAME: Final = re.compile(r"catalog\.db.*|reports\.[01]|(?:.+\.)?lock|gossamer\.toml")
 _OLD_WORKERS_SECONDS: Final = 10.0
 _SIGNATURE_BYTES: Final = 64
 
@@ -100,6 +102,15 @@ class Workspace:
                 f"make one with: {make} --dir {quote(str(self.directory))}"
             )
         return self
+
+    def owns(self, path: Path) -> bool:
+        """Whether a file that somebody wants to write is a part of the workspace."""
+        try:
+            place, here, archive = map(os.path.realpath, (path, self.directory, self.archive))
+        except OSError:
+            return False
+        folder, name = os.path.split(place)
+        return folder == archive or (folder == here and _OWN_NAME.fullmatch(name) is not None)
 
     def lock(self, clock: Clock, role: Role = "crawl") -> None:
         """Make the folder if need be and become the only process that has this role in it."""
