@@ -231,6 +231,19 @@ def test_a_long_crawl_delay_is_named_while_it_is_waited_for(tmp_path):
             crawl.communicate()
 
 
+def test_a_wait_for_another_try_is_named(tmp_path):
+    with FakeWeb(pages=5, hosts=1, seed=5, robots={-1: "503"}, max_seconds=300) as web:
+        words = ["crawl", web.start_url, "--dir", str(tmp_path / "w"), *QUICK]
+        crawl = subprocess.Popen([*GOSSAMER, *words], stderr=subprocess.PIPE, text=True)
+        try:
+            assert crawl.stderr is not None
+            line = next(line for line in crawl.stderr if "state waiting" in line)
+            assert "waiting until 1 URL may be tried again" in line
+        finally:
+            crawl.kill()
+            crawl.communicate()
+
+
 def test_concurrency_counts_what_is_asked_of_robots_txt_too(tmp_path):
     """As many hosts at once would be asked as there are queues, however few were wanted."""
     with FakeWeb(pages=24, hosts=12, seed=5, latency_ms=200, max_seconds=300) as web:

@@ -37,11 +37,12 @@ from gossamer.messages import Found, Kind, Visit
 from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
 from gossamer.url.parts import host_of, md5_of, port_of
-from gossamer.urlserver.urlserver import FetchRobots
+from gossamer.urlserver.urlserver import FetchRobots, Rest
 from gossamer.wording import count_in_words, seconds_in_words
 
 _TICK_SECONDS: Final = 0.25
 _LONG_REST_SECONDS: Final = 10.0
+_DRY_SECONDS: Final = 2.0
 _GRACE_SECONDS: Final = 3.0
 
 
@@ -306,19 +307,20 @@ class Coordinator:
         )
 
     def _waiting(self) -> str:
-        """Say for which host nothing is done at the moment, and why, if that takes long."""
+        """Say for what nothing is done at the moment, if that takes long; empty: for nothing.
+
+        The same words all the time: a display shows at once that they have changed.
+        """
         if self._ledger.uncommitted or self._robots.busy or self._supply.asking:
             return ""
-        rest = self._urlserver.rest(self._clock.monotonic())
-        if rest is None or max(rest.gap_seconds, rest.seconds) < _LONG_REST_SECONDS:
-            return ""
-        # The same words all the time: a display shows at once that they have changed.
-        if rest.failures:
-            why = f"after {count_in_words(rest.failures, 'failure')}"
-        else:
-            whose = "its Crawl-delay" if rest.crawl_delay else "delay"
-            why = f"{whose}: {seconds_in_words(rest.gap_seconds)}"
-        return f"waiting for {rest.host} ({why})"
+        now = self._clock.monotonic()
+        rest = self._urlserver.rest(now)
+        if rest is not None and max(rest.gap_seconds, rest.seconds) >= _LONG_REST_SECONDS:
+            return f"waiting for {rest.host} ({_why(rest)})"
+        left = self._keeper.counts.pending
+        if left and self._urlserver.empty and self._supply.dry_until - now >= _DRY_SECONDS:
+            return f"waiting until {count_in_words(left, 'URL')} may be tried again"
+        return ""
 
     def _add_sitemaps(self) -> None:
         """Enter the sitemaps that robots.txt files name; only what they list must be in scope."""
@@ -388,3 +390,11 @@ class Coordinator:
                 return
             self._commit_if_worth(now)
             self._wait_and_listen(0.02)
+
+
+def _why(rest: Rest) -> str:
+    """Say why a host is let alone."""
+    if rest.failures:
+        return f"after {count_in_words(rest.failures, 'failure')}"
+    whose = "its Crawl-delay" if rest.crawl_delay else "delay"
+    return f"{whose}: {seconds_in_words(rest.gap_seconds)}"
