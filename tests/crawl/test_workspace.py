@@ -190,6 +190,9 @@ def test_a_file_in_the_way_is_one_clear_message(tmp_path: Path):
 def test_a_folder_without_a_catalog_is_no_workspace(tmp_path: Path):
     with pytest.raises(WorkspaceError, match="gossamer crawl URL"):
         Workspace(tmp_path).require()
+    (tmp_path / "w").write_text("not a folder")
+    with pytest.raises(WorkspaceError, match="gossamer crawl URL"):
+        Workspace(tmp_path / "w").require()
 
 
 @pytest.mark.parametrize("suffix", ["", ".open"])

@@ -86,7 +86,7 @@ class Workspace:
 
     def require_nothing_fetched(self) -> None:
         """Complain if there are archive files: for a workspace whose catalog knows of none."""
-        if archive_files(self.archive):
+        if self.archive.is_dir() and archive_files(self.archive):
             raise WorkspaceError(
                 f"cannot use workspace {self.directory}: its {self.catalog.name} is missing or "
                 f"empty, and {self.archive.name}/ holds what was fetched; put "
