@@ -85,6 +85,11 @@ def test_too_few_open_files_are_a_problem(limit, concurrency, level):
     found = checks.open_files(limit, concurrency)
     assert found.level == level
     assert ("ulimit -n" in found.advice) == (level == "problem")
+    assert ("--concurrency" in found.advice) == (level == "problem")
+
+
+def test_where_not_even_one_fetch_fits_fewer_are_no_advice():
+    assert "--concurrency" not in checks.open_files(100, 64).advice
 
 
 def test_a_soft_limit_that_a_crawl_raises_by_itself_is_no_problem(tmp_path):

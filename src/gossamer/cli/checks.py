@@ -184,7 +184,8 @@ def open_files(limit: int | None, concurrency: int) -> Check:
     found = f"{limit} allowed, {needed} needed for concurrency {concurrency}"
     if limit >= needed:
         return Check("open files", OK, found)
-    return Check("open files", PROBLEM, found, f"run `ulimit -n {needed}`, or lower --concurrency")
+    lower = ", or lower --concurrency" if limit >= files_needed(1) else ""
+    return Check("open files", PROBLEM, found, f"run `ulimit -n {needed}`{lower}")
 
 
 def clock(now: float) -> Check:
