@@ -291,6 +291,20 @@ def test_show_gives_the_heads(run, workspace):
     assert "Content-Encoding: gzip" in out
 
 
+def test_show_says_what_to_do_when_the_bytes_are_gone(run, tmp_path):
+    folder = make_workspace(tmp_path / "w")
+    (path,) = (folder / "archive").glob("*.warc.gz")
+    path.write_bytes(bytes(path.stat().st_size))
+    for _ in range(2):
+        code, out, err = run("show", "--dir", folder, HOME, "--body")
+        assert (code, out) == (4, "")
+        assert err.count("\n") == 1
+        assert HOME in err
+        assert path.name in err
+        assert "restore the file from a copy" in err
+        path.unlink(missing_ok=True)
+
+
 def test_show_of_a_url_that_was_never_fetched_says_so(run, workspace):
     assert "Never fetched" in run("show", "--dir", workspace, LATER)[1]
     code, _, err = run("show", "--dir", workspace, LATER, "--body")
