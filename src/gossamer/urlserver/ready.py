@@ -90,7 +90,8 @@ class Ready:
         """Return the host that waits for the first of these moments."""
         if self.next_at() is None:
             return None
-        return self._heap[0][2].waiting[0][2]
+        waiting = self._heap[0][2].waiting
+        return waiting[0][2] if waiting else None
 
     def _sweep(self) -> None:
         """Keep one right entry for each address that stands in the heap."""
