@@ -92,16 +92,16 @@ def readable(path: Path, report: Report) -> Iterator[tuple[BinaryIO, Member, Rec
     report.files += 1
     name = final_name(path.name)
     unfinished = path.name.endswith(OPEN_SUFFIX)
-    with open_archive(path.parent, name) as file:
-        size = file.seek(0, os.SEEK_END)
-        try:
+    try:
+        with open_archive(path.parent, name) as file:
+            size = file.seek(0, os.SEEK_END)
             for member in members(file):
                 if member.fault and unfinished and member.offset + member.length >= size:
                     report.torn_bytes += member.length
                 elif (record := _record(report, name, file, member)) is not None:
                     yield file, member, record
-        except OSError as error:
-            _fault(report, Fault(name, 0, size, "", f"cannot be read: {error.strerror}"))
+    except (StoreError, OSError) as error:
+        _fault(report, Fault(name, 0, 0, "", f"cannot be read: {error}"))
 
 
 def _record(report: Report, name: str, file: BinaryIO, member: Member) -> Record | None:
