@@ -304,7 +304,8 @@ def test_what_workers_could_not_begin_with_is_told_once(tmp_path, workers, setti
 
 def test_a_crawl_whose_workers_all_die_before_they_begin_ends(tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
-    flags = ["--set", f"handlers.use=['{tmp_path}/deadly.py:look']", "--workers", 2]
+    # Quiet: on a busy machine it takes so long that progress would be shown.
+    flags = ["--set", f"handlers.use=['{tmp_path}/deadly.py:look']", "--workers", 2, "--quiet"]
     done = gossamer("crawl", "http://127.0.0.1/", "--dir", tmp_path / "w", *flags)
     assert done.returncode == 6
     assert "ended before they could begin" in done.stderr
