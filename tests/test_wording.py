@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gossamer import wording
 from gossamer.wording import (
     bytes_in_words,
+    count_in_words,
     readable,
     safe_json,
     safe_xml,
@@ -128,3 +129,12 @@ def test_json_is_safe_for_a_terminal_and_means_the_same():
     encoded = safe_json(json.dumps(text, ensure_ascii=False).encode())
     assert json.loads(encoded) == text
     assert encoded.decode().isprintable()
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 pages"), (1, "1 page"), (2, "2 pages"), (1_234_567, "1,234,567 pages")],
+)
+def test_one_is_no_plural(count, words):
+    assert count_in_words(count, "page") == words
+    assert count_in_words(count, "story", "stories").endswith("y" if count == 1 else "ies")

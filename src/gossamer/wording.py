@@ -68,6 +68,11 @@ def safe_xml(encoded: bytes) -> bytes:
     return _UNSAFE.sub(lambda found: f"&#x{ord(found[0]):x};", encoded.decode()).encode()
 
 
+def count_in_words(count: int, noun: str, several: str = "") -> str:
+    """Write how many there are of something: 1 page, 2,000 pages; `several`: its odd plural."""
+    return f"{count:,} {noun if count == 1 else several or noun + 's'}"
+
+
 def bytes_in_words(count: float) -> str:
     """Write a size: 512 B, 1.5 kB, 20 MB."""
     for unit in ("B", "kB", "MB", "GB"):

@@ -1,10 +1,12 @@
 """The command a person types, end to end against the fake web."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
 import time
+from bisect import bisect_left
 
 import pytest
 
@@ -121,6 +123,47 @@ def test_a_workspace_in_use_is_refused(tmp_path):
             first.wait(120)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("crawl", "{url}", "--dir", "{folder}"),
+        ("crawl", "--dir", "{folder}"),
+        ("add", "{url}", "--dir", "{folder}"),
+        ("site", "{url}", "--keep", "{folder}"),
+        ("site", "--resume", "{folder}"),
+        ("status", "--dir", "{folder}"),
+    ],
+)
+def test_a_workspace_that_lost_its_catalog_is_not_begun_anew(web, tmp_path, words):
+    """Its archive would hold two crawls, and the second would know nothing of the first."""
+    folder = tmp_path / "w"
+    done = gossamer("crawl", web.start_url, "--dir", folder, *QUICK, "--max-pages", 2)
+    assert done.returncode == 0, done.stderr
+    for part in folder.glob("catalog.db*"):
+        part.unlink()
+    seen = len(web.log().requests)
+    refused = gossamer(*(word.format(url=web.start_url, folder=folder) for word in words))
+    assert refused.returncode == 3
+    assert refused.stderr.count("\n") == 1
+    assert "catalog.db is missing" in refused.stderr
+    assert not (folder / "catalog.db").exists()
+    assert len(web.log().requests) == seen
+
+
+def test_a_catalog_without_the_log_that_belongs_to_it_is_not_begun_anew(tmp_path):
+    """Killed early, a crawl has all that it knows in that log: a copy without it is empty."""
+    with FakeWeb(pages=80, hosts=1, seed=6, max_seconds=300) as web:
+        folder = tmp_path / "w"
+        words = ["crawl", web.start_url, "--dir", folder, *QUICK]
+        killing = signal_at(tmp_path, web.truth()["pages"][8], signal.SIGKILL)
+        killed = gossamer(*words, *killing)
+        assert killed.returncode == -signal.SIGKILL
+        (folder / "catalog.db-wal").unlink()
+        refused = gossamer(*words)
+    assert refused.returncode == 3
+    assert "catalog.db-wal" in refused.stderr
+
+
 @pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://a b/", "http://[::1"])
 def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
     folder = tmp_path / "w"
@@ -129,6 +172,89 @@ def test_a_url_that_is_none_is_refused_before_anything_is_made(tmp_path, url):
     assert done.stderr.startswith("gossamer: ")
     assert done.stderr.count("\n") == 1
     assert not folder.exists()
+
+
+def test_what_the_workspace_does_not_keep_is_asked_for_again(web, tmp_path):
+    words = ["crawl", web.start_url, "--dir", tmp_path / "w", *QUICK, "--max-pages"]
+    secret = ["--set", 'spider.headers={"X-Key"="hush"}', "--set", 'spider.header_hosts=["a.test"]']
+    assert "not kept" not in gossamer(*words, 1, *secret).stderr
+    reminded = gossamer(*words, 2)
+    assert reminded.returncode == 0
+    assert "gossamer: not kept from an earlier run" in reminded.stderr
+    assert "the header X-Key" in reminded.stderr
+    assert "hush" not in reminded.stderr
+    assert "not kept" not in gossamer(*words, 3, *secret).stderr
+    assert gossamer(*words, 4, "--quiet").stderr == ""
+
+
+def few_files(number: int) -> dict[str, object]:
+    """Return how to start a command that may have only so many files open."""
+    limits = (number, number)
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits)}
+
+
+@pytest.mark.parametrize("command", ["crawl", "site"])
+def test_too_few_open_files_are_refused_with_the_number_needed(web, tmp_path, command):
+    """Blamed on the site, they would look like a robots.txt that cannot be reached."""
+    seen = len(web.log().requests)
+    kept = "--dir" if command == "crawl" else "--keep"
+    refused = gossamer(command, web.start_url, kept, tmp_path / "w", **few_files(100))
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "100 open files" in refused.stderr
+    assert "at least 130 are needed" in refused.stderr
+    assert not (tmp_path / "w").exists()
+    assert len(web.log().requests) == seen
+
+
+def test_few_open_files_make_fewer_fetches_at_once(web, tmp_path):
+    words = ["crawl", web.start_url, "--dir", tmp_path / "w", *QUICK, "--concurrency", 64]
+    done = gossamer(*words, **few_files(132))
+    assert done.returncode == 0, done.stderr
+    assert "at most 2 fetches at once instead of 64" in done.stderr
+    assert "ulimit -n 256" in done.stderr
+    assert counts(tmp_path / "w")["pending"] == 0
+    assert gossamer(*words, "--quiet", **few_files(132)).stderr == ""
+
+
+def test_a_long_crawl_delay_is_named_while_it_is_waited_for(tmp_path):
+    """Else a crawl of a host that asks for an hour would look as if it hung."""
+    with FakeWeb(pages=5, hosts=1, seed=5, crawl_delay=3_600, max_seconds=300) as web:
+        words = ["crawl", web.start_url, "--dir", str(tmp_path / "w"), "--delay", "0"]
+        crawl = subprocess.Popen([*GOSSAMER, *words], stderr=subprocess.PIPE, text=True)
+        try:
+            assert crawl.stderr is not None
+            line = next(line for line in crawl.stderr if "state waiting" in line)
+            assert "waiting for 127.16.0.1 (its Crawl-delay: 1 h 0 min)" in line
+        finally:
+            crawl.kill()
+            crawl.communicate()
+
+
+def test_a_wait_for_another_try_is_named(tmp_path):
+    with FakeWeb(pages=5, hosts=1, seed=5, robots={-1: "503"}, max_seconds=300) as web:
+        words = ["crawl", web.start_url, "--dir", str(tmp_path / "w"), *QUICK]
+        crawl = subprocess.Popen([*GOSSAMER, *words], stderr=subprocess.PIPE, text=True)
+        try:
+            assert crawl.stderr is not None
+            line = next(line for line in crawl.stderr if "state waiting" in line)
+            assert "waiting until 1 URL may be tried again" in line
+        finally:
+            crawl.kill()
+            crawl.communicate()
+
+
+def test_concurrency_counts_what_is_asked_of_robots_txt_too(tmp_path):
+    """As many hosts at once would be asked as there are queues, however few were wanted."""
+    with FakeWeb(pages=24, hosts=12, seed=5, latency_ms=200, max_seconds=300) as web:
+        words = ["crawl", *web.start_urls, "--dir", tmp_path / "w", *QUICK, "--concurrency", 3]
+        done = gossamer(*words, "--max-pages", 12)
+        assert done.returncode == 0, done.stderr
+        requests = web.log().requests
+    ends = sorted(each.end_ns for each in requests if each.end_ns is not None)
+    starts = sorted(each.start_ns for each in requests)
+    at_once = [n - bisect_left(ends, start) for n, start in enumerate(starts, 1)]
+    assert max(at_once) <= 3
 
 
 def test_the_reason_to_set_robots_txt_aside_is_logged(web, tmp_path):
@@ -178,10 +304,13 @@ def test_what_workers_could_not_begin_with_is_told_once(tmp_path, workers, setti
 
 def test_a_crawl_whose_workers_all_die_before_they_begin_ends(tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
-    flags = ["--set", f"handlers.use=['{tmp_path}/deadly.py:look']", "--workers", 2]
+    # Quiet: on a busy machine it takes so long that progress would be shown.
+    flags = ["--set", f"handlers.use=['{tmp_path}/deadly.py:look']", "--workers", 2, "--quiet"]
     done = gossamer("crawl", "http://127.0.0.1/", "--dir", tmp_path / "w", *flags)
     assert done.returncode == 6
     assert "ended before they could begin" in done.stderr
+    assert "enough memory" in done.stderr
+    assert "run the same command again to go on" in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     numbers = counts(tmp_path / "w")
     assert numbers["pending"] + numbers["leased"] == numbers["discovered"] == 1

@@ -79,12 +79,17 @@ def test_a_missing_or_empty_ca_file_is_a_problem(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "concurrency", "level"),
-    [(256, 64, "ok"), (255, 64, "problem"), (1024, 5000, "problem"), (-1, 5000, "ok")],
+    [(256, 64, "ok"), (255, 64, "problem"), (1024, 5000, "problem"), (None, 5000, "ok")],
 )
 def test_too_few_open_files_are_a_problem(limit, concurrency, level):
     found = checks.open_files(limit, concurrency)
     assert found.level == level
     assert ("ulimit -n" in found.advice) == (level == "problem")
+    assert ("--concurrency" in found.advice) == (level == "problem")
+
+
+def test_where_not_even_one_fetch_fits_fewer_are_no_advice():
+    assert "--concurrency" not in checks.open_files(100, 64).advice
 
 
 def test_a_soft_limit_that_a_crawl_raises_by_itself_is_no_problem(tmp_path):
@@ -108,6 +113,18 @@ def test_a_full_disk_is_a_problem_and_a_folder_may_be_new(tmp_path):
     found = checks.disk(folder, 1 << 60)
     assert found.level == "problem"
     assert "reserve_bytes" in found.advice
+
+
+@pytest.mark.parametrize("words", [(), ("--dir", "w")])
+def test_a_working_folder_that_is_gone_is_a_problem(run, tmp_path, monkeypatch, words):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    code, out, err = run("doctor", "--offline", *words)
+    assert (code, err) == (1, "")
+    assert "the folder in which you are has been removed" in out
+    monkeypatch.chdir(tmp_path)
 
 
 def test_proxy_variables_are_mentioned(monkeypatch):

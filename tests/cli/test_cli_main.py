@@ -134,6 +134,7 @@ def test_a_list_of_urls_that_cannot_be_read_names_its_line(run, tmp_path, conten
         (StoppedError("x"), 5),
         (ProtocolError("x"), 6),
         (OSError(28, "No space left on device"), 4),
+        (OSError(24, "Too many open files"), 4),
         (OSError(5, "Input/output error"), 70),
         (TypeError("x\ny\x1b"), 70),
         (KeyboardInterrupt(), 130),

@@ -161,6 +161,33 @@ def test_the_index_is_sorted_and_points_at_records(run, workspace):
     assert json.loads(fields)["url"] == HOME
 
 
+@pytest.mark.parametrize("to_file", [False, True])
+def test_an_index_of_a_damaged_archive_says_so_and_has_the_rest(run, tmp_path, to_file):
+    folder = make_workspace(tmp_path / "w")
+    sound = run("export", "--dir", folder, "--format", "cdxj")[1].splitlines()
+    lost = json.loads(sound[1].split(" ", 2)[2])
+    (path,) = (folder / "archive").glob("*.warc.gz")
+    data = bytearray(path.read_bytes())
+    data[int(lost["offset"]) + int(lost["length"]) - 6] ^= 0xFF
+    path.write_bytes(data)
+    target = tmp_path / "index.cdxj"
+    output = ("-o", target) if to_file else ()
+    code, out, err = run("export", "--dir", folder, "--format", "cdxj", *output)
+    assert code == 4
+    assert (target.read_text() if to_file else out).splitlines() == [sound[0], *sound[2:]]
+    assert err.count("\n") == 1
+    assert f"damaged in 1 place: {path.name} at byte {lost['offset']} {lost['url']}: " in err
+
+
+def test_an_index_without_a_file_of_the_archive_says_so(run, tmp_path):
+    folder = make_workspace(tmp_path / "w")
+    (path,) = (folder / "archive").glob("*.warc.gz")
+    path.unlink()
+    code, out, err = run("export", "--dir", folder, "--format", "cdxj")
+    assert (code, out) == (4, "")
+    assert f"{path.name} at byte 0: the catalog points to it, and it is missing" in err
+
+
 def test_an_export_to_a_file_is_complete_and_leaves_nothing_beside(run, workspace, tmp_path):
     target = tmp_path / "urls.jsonl"
     target.write_text("old")
@@ -179,6 +206,18 @@ def test_an_export_to_a_pipe_or_a_device_leaves_it_one(run, workspace, tmp_path)
     assert len(os.read(reader, 65_536).splitlines()) == 6
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_an_export_does_not_write_over_the_workspace(run, tmp_path):
+    folder = make_workspace(tmp_path / "w")
+    (fetched,) = (folder / "archive").glob("*.warc.gz")
+    (tmp_path / "link").symlink_to(folder / "catalog.db")
+    own = [folder / "catalog.db", folder / "catalog.db-wal", folder / "lock", fetched]
+    for output in (*own, folder / "archive" / "new", tmp_path / "link"):
+        code, _, err = run("export", "--dir", folder, "-o", output)
+        assert code == 2
+        assert "part of the workspace" in err
+    assert run("export", "--dir", folder, "-o", folder / "urls.jsonl")[0] == 0
 
 
 def test_an_export_through_a_link_replaces_what_it_leads_to(run, workspace, tmp_path):
@@ -250,6 +289,20 @@ def test_show_gives_the_heads(run, workspace):
     out = run("show", "--dir", workspace, HOME, "--headers")[1]
     assert "GET / HTTP/1.1" in out
     assert "Content-Encoding: gzip" in out
+
+
+def test_show_says_what_to_do_when_the_bytes_are_gone(run, tmp_path):
+    folder = make_workspace(tmp_path / "w")
+    (path,) = (folder / "archive").glob("*.warc.gz")
+    path.write_bytes(bytes(path.stat().st_size))
+    for _ in range(2):
+        code, out, err = run("show", "--dir", folder, HOME, "--body")
+        assert (code, out) == (4, "")
+        assert err.count("\n") == 1
+        assert HOME in err
+        assert path.name in err
+        assert "restore the file from a copy" in err
+        path.unlink(missing_ok=True)
 
 
 def test_show_of_a_url_that_was_never_fetched_says_so(run, workspace):

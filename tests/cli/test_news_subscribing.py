@@ -178,7 +178,7 @@ class TestImport:
             capture_output=True,
             check=True,
         )
-        assert done.stdout.startswith(b"1 new of 1 feeds")
+        assert done.stdout.startswith(b"1 new of 1 feed;")
 
     @pytest.mark.parametrize("content", ["", "# nothing\n", "ftp://x/\n", "<opml/>", "url\n"])
     def test_a_list_without_a_feed_is_refused(self, run, press, tmp_path, content):

@@ -145,6 +145,18 @@ def test_a_complaint_names_the_key_the_value_and_what_is_allowed(overrides, word
 
 
 @pytest.mark.req("S1.33")
+@pytest.mark.parametrize("name", ["host_per_second", "address_per_second"])
+@pytest.mark.parametrize("rate", [5e-324, 1e-320, 1e-300, 1.157e-5])
+def test_a_rate_is_none_or_one_request_a_day_at_least(name, rate):
+    """Less is a slip of the pen, and so little that nothing would ever be fetched."""
+    with pytest.raises(ConfigError) as caught:
+        load(None, {"urlserver": {name: rate}})
+    assert f"[urlserver] {name} = {rate}" in str(caught.value)
+    assert "one request a day" in str(caught.value)
+    for allowed in (0.0, 1 / 86_400):
+        load(None, {"urlserver": {name: allowed}})
+
+
 def test_the_status_time_out_must_be_twice_the_update_timer():
     """Reading A5: Timeout_Spider_Status * 1000 >= 2 * Timeout_Update, or a refusal to start."""
     text = complaint(

@@ -315,7 +315,7 @@ def test_errors_are_raised_where_the_pages_are_awaited(tmp_path: Path):
 
     with FakeWeb(pages=5, hosts=1, seed=4, robots={-1: "503"}) as web:
         impatient = {"crawl": {"patience_seconds": 0}}
-        with pytest.raises(StoppedError, match="URLs are left"):
+        with pytest.raises(StoppedError, match="1 URL is left that must wait for"):
             asyncio.run(collect(web.start_url, settings=impatient, **FAST))
     with pytest.raises(gossamer.InputError):
         asyncio.run(collect("not a URL"))

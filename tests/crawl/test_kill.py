@@ -1,7 +1,9 @@
 """The crash promise, with real `kill -9` and the fake web's own log as the judge."""
 
+import contextlib
 import subprocess
 import sys
+import time
 from bisect import bisect_right
 from itertools import pairwise
 from math import inf
@@ -12,10 +14,12 @@ from harness import Killer, command, pages_in
 
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
+from gossamer.errors import CatalogError, WorkspaceError
 from gossamer.fakeweb import judge
 from gossamer.fakeweb.log import Log
 from gossamer.fakeweb.process import FakeWeb
 from gossamer.outcomes import Outcome
+from gossamer.url.parts import authority_of, host_of
 
 CONCURRENCY = 16
 GAP = 0.02
@@ -130,3 +134,30 @@ def test_a_page_that_kills_two_workers_is_quarantined(tmp_path: Path):
     assert row is not None
     assert row.outcome is not None
     assert row.outcome.name == "PARSE_BUDGET"
+
+
+def test_a_crawl_delay_is_stored_before_the_first_page_is_asked_for(tmp_path: Path):
+    """A crawl that is killed then would ask again sooner than it was told to."""
+    with FakeWeb(pages=10, hosts=1, seed=7, crawl_delay=30) as web:
+        argv = command(web, tmp_path / "w", "--delay", "0", "--quiet")
+        process = subprocess.Popen(argv)
+        try:
+            while (delay := stored_delay(tmp_path / "w", web.start_url)) < 30:
+                assert process.poll() is None
+                time.sleep(0.02)
+        finally:
+            process.kill()
+            process.wait()
+        assert [request.target for request in web.log().requests] == ["/robots.txt"]
+    assert delay == 30
+
+
+def stored_delay(workspace: Path, url: str) -> float:
+    """Return the interval that the catalog knows for the host of a URL, by its robots.txt, too."""
+    with contextlib.suppress(WorkspaceError, CatalogError):
+        path = workspace / "catalog.db"
+        with SqliteCatalog.open(path, CatalogSettings(), read_only=True) as catalog:
+            clock, rules = catalog.host_clock(host_of(url)), catalog.robots(authority_of(url))
+            if clock is not None and rules is not None:
+                return min(clock.delay_seconds, rules.crawl_delay or 0.0)
+    return 0.0

@@ -29,6 +29,14 @@ def test_a_visit_holds_its_place_until_it_is_committed():
     assert ledger.credit() == 1
 
 
+def test_a_robots_txt_that_is_asked_for_holds_a_place():
+    ledger = Ledger(concurrency=2, max_pages=0, pages=0)
+    ledger.errands = 1
+    assert ledger.credit() == 1
+    ledger.errands = 2
+    assert ledger.credit() == 0
+
+
 def test_what_a_loss_of_power_may_cost_is_bounded_and_where_nothing_is_kept_more_may_wait():
     """docs/explanation/durability.md promises the first of these."""
     assert backlog_for(16) == backlog_for(200) == 256

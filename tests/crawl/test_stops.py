@@ -8,7 +8,14 @@ def test_only_the_real_end_has_exit_code_0():
     stop = stops.stalled(now=0.0, next_event=100.0, patience=10.0, remaining=3)
     assert stop is not None
     assert stop.exit_code == 5
-    assert "3 URLs" in stop.message
+    assert "3 URLs are left that must wait for 1 min 40 s" in stop.message
+
+
+def test_one_url_is_one_and_a_long_wait_is_in_hours():
+    stop = Stops().stalled(now=0.0, next_event=3_600.0, patience=10.0, remaining=1)
+    assert stop is not None
+    assert "1 URL is left that must wait for 1 h 0 min" in stop.message
+    assert "for 20.0 s, and 1 URL is left;" in Stops().no_names(20.0, 1).message
 
 
 def test_a_wait_within_the_patience_is_no_stall():

@@ -190,6 +190,30 @@ def test_a_file_in_the_way_is_one_clear_message(tmp_path: Path):
 def test_a_folder_without_a_catalog_is_no_workspace(tmp_path: Path):
     with pytest.raises(WorkspaceError, match="gossamer crawl URL"):
         Workspace(tmp_path).require()
+    (tmp_path / "w").write_text("not a folder")
+    with pytest.raises(WorkspaceError, match="gossamer crawl URL"):
+        Workspace(tmp_path / "w").require()
+
+
+@pytest.mark.parametrize("suffix", ["", ".open"])
+@pytest.mark.parametrize(
+    "role", ["crawl", "news", "service", "url-server", "store-server", "dc-daemon", "add"]
+)
+def test_nobody_begins_anew_beside_an_archive(tmp_path: Path, role: Role, suffix: str):
+    """A workspace whose catalog is gone is left as it is, and somebody is told."""
+    fetched = tmp_path / "archive" / f"gossamer-20260101000000-w1-00001.warc.gz{suffix}"
+    fetched.parent.mkdir()
+    fetched.touch()
+    with pytest.raises(WorkspaceError, match=r"catalog\.db is missing or empty.*another folder"):
+        locked(tmp_path, role)
+    with pytest.raises(WorkspaceError, match=r"catalog\.db is missing or empty.*another folder"):
+        Workspace(tmp_path).require()
+    assert not (tmp_path / "catalog.db").exists()
+    (tmp_path / "catalog.db").touch()
+    with pytest.raises(WorkspaceError, match=r"catalog\.db is missing or empty.*another folder"):
+        locked(tmp_path, role)
+    (tmp_path / "catalog.db").write_bytes(b"something")
+    locked(tmp_path, role).unlock()
 
 
 def test_a_folder_that_cannot_be_looked_into_is_one_clear_message(tmp_path: Path):

@@ -79,7 +79,7 @@ def test_a_page_that_was_not_read_to_its_end_is_named():
         found = site_map(site.url(), "--set", "spider.max_doc_bytes=4000")
         whole = site_map(site.url())
     (note,) = found["summary"]["notes"]
-    assert note.startswith(f"1 pages were read up to 4.0 kB only, such as {site.url('/long')}")
+    assert note.startswith(f"read up to 4.0 kB only: 1 page, such as {site.url('/long')}")
     assert site.url("/beyond") not in found["by_url"]
     assert site.url("/beyond") in whole["by_url"]
     assert whole["summary"]["notes"] == []

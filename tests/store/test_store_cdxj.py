@@ -13,9 +13,11 @@ from gossamer.config.store import StoreSettings
 from gossamer.messages import Pointer
 from gossamer.store.cdxj import Row, cdxj_lines, index_file, index_folder
 from gossamer.store.heads import media_type_of
+from gossamer.store.members import GZIP_HEADER
 from gossamer.store.names import archive_files
 from gossamer.store.store import Known
 from gossamer.store.surt import surt_key
+from gossamer.store.verify import Report
 from gossamer.store.warc import WarcStore
 
 POINTER = Pointer("gossamer-20270115080000-w1-00001.warc.gz", 400, 300)
@@ -90,7 +92,9 @@ def test_rows_of_a_crawl_and_rows_of_its_files_agree(tmp_path):
         if number == 3:
             known = Known(fetch.visit.url, fetch.fetched_at, stored.payload_digest, stored.pointer)
     store.close()
-    assert list(cdxj_lines(index_folder(tmp_path))) == list(cdxj_lines(rows))
+    report = Report()
+    assert list(cdxj_lines(index_folder(tmp_path, report))) == list(cdxj_lines(rows))
+    assert report.sound
     assert sum(row.revisit for row in rows) > 8
 
 
@@ -102,7 +106,21 @@ def test_an_index_of_a_damaged_file_has_the_rest(tmp_path):
     with path.open("r+b") as file:
         file.seek(pointers[2].offset + 50)
         file.write(bytes(20))
-    assert [row.pointer for row in index_file(path)] == [*pointers[:2], *pointers[3:]]
+    report = Report()
+    assert [row.pointer for row in index_file(path, report)] == [*pointers[:2], *pointers[3:]]
+    assert [fault.offset for fault in report.faults] == [pointers[2].offset]
+
+
+def test_a_torn_end_of_a_file_that_is_being_written_is_no_damage(tmp_path):
+    with closing(WarcStore(tmp_path, "w1", StoreSettings(), ManualClock())) as store:
+        pointers = [store.append(fetch_of(number)).pointer for number in range(2)]
+        store.sync()
+        (path,) = archive_files(tmp_path)
+        with path.open("ab") as file:
+            file.write(GZIP_HEADER + b"torn")
+        report = Report()
+        assert [row.pointer for row in index_folder(tmp_path, report)] == pointers
+        assert report.sound
 
 
 @pytest.mark.parametrize(
@@ -145,7 +163,7 @@ def test_a_key_is_one_word_and_stable(path):
 def test_a_document_alone_has_a_type_and_no_status(tmp_path):
     with closing(WarcStore(tmp_path, "w1", StoreSettings(), ManualClock())) as store:
         stored = store.append(fetch_of(1, head=b"", raw=b"<!doctype html>x"))
-    (row,) = index_folder(tmp_path)
+    (row,) = index_folder(tmp_path, Report())
     assert (row.mime, row.status, row.revisit) == ("text/html", 0, False)
     assert (row.digest, row.pointer) == (stored.payload_digest, stored.pointer)
     (line,) = cdxj_lines([row])

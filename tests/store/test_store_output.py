@@ -1,6 +1,7 @@
 """Files that people name for output: whole or as they were."""
 
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +67,15 @@ def test_to_ask_whether_it_can_be_written_changes_nothing(tmp_path):
     require_writable(tmp_path / "new")
     assert path.read_text() == "earlier"
     assert names_in(tmp_path) == ["out"]
+
+
+def test_a_file_in_a_folder_that_is_gone_is_refused(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(InputError, match="cannot write out: No such file or directory"):
+        require_writable(Path("out"))
+    with pytest.raises(InputError, match="cannot write out: No such file or directory"):
+        interrupt_while_writing(Path("out"))
+    monkeypatch.chdir(tmp_path)

@@ -1,7 +1,9 @@
 """Verification finds every kind of damage, names the document and reads on."""
 
+import os
 import random
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from store_samples import fetch_of
@@ -160,3 +162,13 @@ def test_every_flipped_bit_of_a_document_alone_is_found(tmp_path):
     for position in range(300, len(whole), 7):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
         assert not verify_folder(tmp_path).sound
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_reported_and_keeps_nobody_waiting(archive, make):
+    path, _ = archive
+    odd = path.with_name("gossamer-20270115080000-w2-00001.warc.gz")
+    make(odd)
+    report = verify_folder(path.parent)
+    assert [fault.file for fault in report.faults] == [odd.name]
+    assert report.records.total() == 19

@@ -1,12 +1,19 @@
 """robots.txt on the way into the Active range (S1.7, A12, the table of 3.9)."""
 
 import pytest
-from urlserver_setup import NEVER, NO_ROBOTS, due, dues, finish, make, prepare
+from urlserver_setup import NEVER, NO_ROBOTS, due, dues, finish, make, offer, prepare
 
 from gossamer.messages import Done, Manner
 from gossamer.outcomes import Outcome
 from gossamer.urlserver.robots_rules import RuleSet
-from gossamer.urlserver.urlserver import FetchRobots, Resolution, Resolve, RobotsAnswer, RobotsState
+from gossamer.urlserver.urlserver import (
+    FetchRobots,
+    Resolution,
+    Resolve,
+    Rest,
+    RobotsAnswer,
+    RobotsState,
+)
 
 _DAY = 86_400.0
 
@@ -115,6 +122,24 @@ def test_the_longest_gap_is_that_of_a_host_in_use_and_in_no_trouble():
     (visit,) = server.orders(10.0, 10)
     finish(server, visit, 10.5, Outcome.HTTP_5XX, sent_at=10.0)
     assert server.longest_gap() == 2.0
+
+
+def test_who_is_waited_for_is_told_and_why():
+    server = make(host_per_second=0.5)
+    assert server.rest(0.0) is None
+    errand = first_errand(server, dues("a.test", 3))
+    assert server.rest(0.0) is None
+    server.robots_answer(errand.authority, rules("User-agent: *\nCrawl-delay: 3600"), 0.0)
+    assert server.rest(600.0) == Rest("a.test", 3_000.0, 3_600.0, crawl_delay=True, failures=0)
+    assert server.rest(3_600.0) is None
+
+
+def test_a_host_that_is_waited_for_after_a_failure_is_told_as_such():
+    server = make(retry_back_off_seconds=20)
+    offer(server, dues("a.test", 3), 0.0)
+    for visit in server.orders(0.0, 2):
+        finish(server, visit, 1.0, Outcome.HTTP_5XX, sent_at=0.0)
+    assert server.rest(2.0) == Rest("a.test", 19.0, 20.0, crawl_delay=False, failures=1)
 
 
 def test_crawl_delay_cannot_speed_up_and_is_clamped():

@@ -228,6 +228,8 @@ class World:
             pause = 0.05 if self._events else 5.0
             moments.append(max(self._catalog[0][0], self.now + pause))
         wake = self.server.wake_at(self.now)
+        rest = self.server.rest(self.now)
+        assert rest is None or rest.seconds > 0
         if wake is not None:
             without_credit = len(self._out) >= self.credit
             moments.append(max(wake, self.now + (1.0 if without_credit else 1e-4)))

@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import select
 import shutil
 import ssl
@@ -16,9 +15,10 @@ from msgspec import Struct
 
 from gossamer.config.settings import Settings
 from gossamer.config.spider import SpiderSettings
+from gossamer.crawl.open_files import files_allowed, files_needed
 from gossamer.crawl.workspace import Workspace
 from gossamer.errors import ConfigError, GossamerError
-from gossamer.wording import bytes_in_words
+from gossamer.wording import bytes_in_words, count_in_words
 
 OK = "ok"
 WARNING = "warning"
@@ -52,8 +52,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         link_joiner(),
         record_writer(),
         authorities(settings.spider),
-        # The hard limit: a crawl raises the other one to it by itself.
-        open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[1], settings.crawl.concurrency),
+        open_files(files_allowed(), settings.crawl.concurrency),
         clock(time.time()),
         disk(folder, settings.store.reserve_bytes),
         *_proxies(),
@@ -173,18 +172,20 @@ def authorities(settings: SpiderSettings) -> Check:
     count = context.cert_store_stats()["x509_ca"]
     if count == 0:
         return Check("certificates", PROBLEM, "no certificate authorities found", advice)
-    return Check("certificates", OK, f"{count} authorities in {settings.ca_file or trust.path}")
+    found = count_in_words(count, "authority", "authorities")
+    return Check("certificates", OK, f"{found} in {settings.ca_file or trust.path}")
 
 
-def open_files(limit: int, concurrency: int) -> Check:
+def open_files(limit: int | None, concurrency: int) -> Check:
     """Check that there are enough file descriptors for the connections asked for."""
-    needed = 2 * concurrency + 128
-    if limit in (-1, resource.RLIM_INFINITY):
+    needed = files_needed(concurrency)
+    if limit is None:
         return Check("open files", OK, "no limit")
     found = f"{limit} allowed, {needed} needed for concurrency {concurrency}"
     if limit >= needed:
         return Check("open files", OK, found)
-    return Check("open files", PROBLEM, found, f"run `ulimit -n {needed}`, or lower --concurrency")
+    lower = ", or lower --concurrency" if limit >= files_needed(1) else ""
+    return Check("open files", PROBLEM, found, f"run `ulimit -n {needed}`{lower}")
 
 
 def clock(now: float) -> Check:
@@ -197,7 +198,11 @@ def clock(now: float) -> Check:
 
 def disk(folder: Path, reserve_bytes: int) -> Check:
     """Check that there is room below the nearest folder that exists."""
-    place = folder.absolute()
+    try:
+        place = folder.absolute()
+    except FileNotFoundError:
+        advice = "change to one that is there (cd), or name it in full: --dir /…"
+        return Check("disk", PROBLEM, "the folder in which you are has been removed", advice)
     while not place.exists() and place != place.parent:
         place = place.parent
     free = shutil.disk_usage(place).free
@@ -294,7 +299,7 @@ def _catalog(path: Path, settings: Settings) -> Check:
     if newest > time.time() + 60:
         advice = "the clock was ahead then or is behind now; set it"
         return Check("catalog", WARNING, "its newest fetch lies in the future", advice)
-    return Check("catalog", OK, f"{counts.discovered:,} URLs, the accounting holds")
+    return Check("catalog", OK, f"{count_in_words(counts.discovered, 'URL')}, the accounting holds")
 
 
 def _archive(place: Workspace, settings: Settings) -> Check:
@@ -304,7 +309,8 @@ def _archive(place: Workspace, settings: Settings) -> Check:
     with SqliteCatalog.open(place.catalog, settings.catalog, read_only=True) as catalog:
         known_good = catalog.known_good()
     report = verify_folder(place.archive, known_good)
-    found = f"{report.files} files, {sum(report.records.values()):,} sound records"
+    sound = count_in_words(sum(report.records.values()), "sound record")
+    found = f"{count_in_words(report.files, 'file')}, {sound}"
     if not report.sound:
         first = report.faults[0]
         where = f"{first.file} at byte {first.offset} {first.url}".rstrip()

@@ -22,7 +22,7 @@ from gossamer.cli.arguments import (
 )
 from gossamer.cli.terminal import complain, print_json
 from gossamer.errors import InputError
-from gossamer.wording import bytes_in_words, seconds_in_words, visible
+from gossamer.wording import bytes_in_words, count_in_words, seconds_in_words, visible
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -115,15 +115,23 @@ def run(arguments: Namespace) -> int:
     settings = settings_from(arguments)
     if not arguments.urls:
         _require_workspace(arguments)
+
+    from gossamer.crawl.open_files import shortage
+
+    few_files = shortage(settings.crawl.concurrency)
     if not arguments.quiet:
         _tell_what_is_set_aside(settings)
+        if few_files:
+            complain(few_files)
 
     from gossamer.cli.progress import follow
     from gossamer.crawl.launch import fetchers, worker_count
 
     with fetchers(worker_count(settings.crawl.workers), keep=True) as workers:
-        from gossamer.crawl.pipeline import crawl_workspace
+        from gossamer.crawl.pipeline import crawl_workspace, missing_secrets
 
+        if not arguments.quiet:
+            _remind(missing_secrets(arguments.dir, settings))
         with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
             summary = crawl_workspace(
                 arguments.dir,
@@ -182,6 +190,15 @@ def _tell_what_is_set_aside(settings: "Settings") -> None:
         print(visible(f"gossamer: robots.txt of {host} is set aside: {reason}"), file=sys.stderr)
 
 
+def _remind(secrets: list[str]) -> None:
+    """Say what a workspace does not keep, so that it may be given again."""
+    if secrets:
+        complain(
+            "not kept from an earlier run, give it again, with --config or --set, if it is needed: "
+            + ", ".join(secrets)
+        )
+
+
 def _print_summary(arguments: Namespace, summary: "Summary") -> None:
     if arguments.json:
         print_json(summary)
@@ -203,7 +220,7 @@ def summary_lines(directory: Path, summary: "Summary") -> list[str]:
     )
     return [
         *headline,
-        f"{progress.pages:,} pages, {size} received in {time}",
-        f"{progress.discovered:,} URLs known: {states}",
+        f"{count_in_words(progress.pages, 'page')}, {size} received in {time}",
+        f"{count_in_words(progress.discovered, 'URL')} known: {states}",
         f"more: gossamer status --dir {visible(quote(str(directory)))}",
     ]

@@ -55,7 +55,7 @@ def run(arguments: Namespace) -> int:
     from gossamer.cli import checks
 
     settings = load_settings(arguments).settings
-    found = checks.machine(arguments.dir or Path.cwd(), settings)
+    found = checks.machine(arguments.dir or Path(), settings)
     if not arguments.offline:
         found.append(checks.dns(arguments.dns_name, settings))
     if arguments.dir is not None:

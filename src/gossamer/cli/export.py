@@ -5,11 +5,18 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from gossamer.cli.arguments import Commands, add_command, add_directory
+from gossamer.errors import InputError, StoreError
+from gossamer.wording import count_in_words
+
+if TYPE_CHECKING:
+    from gossamer.store.verify import Report
 
 _STANDARD_OUTPUT = Path("-")
+_PLACES = 3
+"""So many places of damage are named."""
 
 
 def register(commands: Commands) -> None:
@@ -45,12 +52,34 @@ def run(arguments: Namespace) -> int:
     from gossamer.cli.formats import lines
     from gossamer.cli.reading import open_workspace
     from gossamer.crawl.workspace import Workspace
+    from gossamer.store.verify import Report
 
+    report, workspace = Report(), Workspace(arguments.dir)
+    if arguments.output is not None and workspace.owns(arguments.output):
+        raise InputError(
+            f"cannot write {arguments.output}: it is a part of the workspace; choose another file"
+        )
     with open_workspace(arguments.dir) as catalog, open_output(arguments.output) as out:
-        archive = Workspace(arguments.dir).archive
-        for line in lines(arguments.format, catalog, archive):
+        for line in lines(arguments.format, catalog, workspace.archive, report):
             out.write(line)
+    if not report.sound:
+        # Only now: what can be read is there, in a file, too.
+        raise StoreError(_damage(arguments.dir, report))
     return 0
+
+
+def _damage(directory: Path, report: "Report") -> str:
+    places = [
+        f"{fault.file} at byte {fault.offset} {fault.url}".rstrip() + f": {fault.problem}"
+        for fault in report.faults[:_PLACES]
+    ]
+    if report.fault_count > _PLACES:
+        places.append(f"and {report.fault_count - _PLACES:,} more")
+    return (
+        f"the archive of {directory} is damaged in {count_in_words(report.fault_count, 'place')}: "
+        f"{', '.join(places)}; all that can be read was written; "
+        "restore the files from a copy and export again"
+    )
 
 
 @contextmanager

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from gossamer.catalog.catalog import CatalogReader, UrlRow
+from gossamer.catalog.catalog import Catalog, CatalogReader, Remembered, UrlRow
 from gossamer.outcomes import name_of
 from gossamer.store.cdxj import cdxj_lines, index_folder
+from gossamer.store.verify import Report, verify_lengths
 from gossamer.wording import safe_json, visible
 
 # A spreadsheet takes a cell that begins with one of these for a formula.
@@ -48,15 +49,15 @@ class Record(Struct, frozen=True, gc=False, kw_only=True):
     archive_length: int | None
 
 
-def lines(form: str, catalog: CatalogReader, archive: Path) -> Iterator[bytes]:
-    """Yield the export in this form, line by line."""
+def lines(form: str, catalog: Catalog, archive: Path, report: Report) -> Iterator[bytes]:
+    """Yield the export in this form, line by line; enter what of the archive cannot be read."""
     match form:
         case "jsonl":
             return jsonl(catalog)
         case "csv":
             return csv_lines(catalog)
         case "cdxj":
-            return cdxj(archive)
+            return cdxj(catalog, archive, report)
         case "links":
             return links(catalog)
         case "records":
@@ -129,12 +130,14 @@ def _csv_line(cells: Iterable[Any]) -> bytes:
     return buffer.getvalue().encode()
 
 
-def cdxj(archive: Path) -> Iterator[bytes]:
+def cdxj(catalog: Remembered, archive: Path, report: Report) -> Iterator[bytes]:
     """Yield the index of the archive, sorted as replay tools want it.
 
-    Made from the archive, not from the catalog, so that it says of each record what it really is.
+    Made from the archive, not from the catalog, so that it says of each record what it really is;
+    the catalog knows whether anything is missing.
     """
-    for line in cdxj_lines(index_folder(archive)):
+    verify_lengths(archive, catalog.known_good(), report)
+    for line in cdxj_lines(index_folder(archive, report)):
         yield safe_json(line.encode())
 
 

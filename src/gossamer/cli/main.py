@@ -40,6 +40,7 @@ _COMMANDS = (
     "version",
 )
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_TOO_MANY_OPEN = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,6 +85,12 @@ def _run(words: Sequence[str]) -> int:
             drop_output()
             return _complain(
                 f"cannot write: {error}; make room and run again", StorageError.exit_code
+            )
+        if error.errno in _TOO_MANY_OPEN:
+            return _complain(
+                f"cannot go on: {error}; allow more (ulimit -n), or use fewer --workers and a "
+                "smaller --concurrency",
+                StorageError.exit_code,
             )
         return _unexpected(error, debug)
     except Exception as error:  # noqa: BLE001 - the last border: a bug ends in one line, not a dump

@@ -16,7 +16,7 @@ from gossamer.cli.arguments import (
 )
 from gossamer.cli.news_add import add_search, private, search
 from gossamer.errors import InputError
-from gossamer.wording import visible
+from gossamer.wording import count_in_words, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,8 +76,8 @@ def run(arguments: Namespace) -> int:
         raise InputError(f"{arguments.file} names no feed that could be used")
     with change_news(arguments.dir, settings, create=True) as catalog:
         new = sum(each.new for each in subscribe(catalog, wishes, time.time()))
-    print(f"{new:,} new of {len(wishes):,} feeds; poll them with: gossamer news run", end="")
-    print(f" --dir {visible(quote(str(arguments.dir)))}")
+    advice = f"gossamer news run --dir {visible(quote(str(arguments.dir)))}"
+    print(f"{new:,} new of {count_in_words(len(wishes), 'feed')}; poll them with: {advice}")
     return EXIT_FLAWED if flaws else 0
 
 
@@ -125,4 +125,5 @@ def _complain(path: Path, flaws: "Sequence[Flaw]") -> None:
         place = f"{path}, line {flaw.line}" if flaw.line else str(path)
         print(f"gossamer: {visible(f'{place}: {flaw.why}')}", file=sys.stderr)
     if len(flaws) > _MAX_SHOWN:
-        print(f"gossamer: {path}: {len(flaws) - _MAX_SHOWN:,} more bad lines", file=sys.stderr)
+        more = count_in_words(len(flaws) - _MAX_SHOWN, "more bad line")
+        print(f"gossamer: {path}: {more}", file=sys.stderr)

@@ -18,7 +18,7 @@ from gossamer.cli.arguments import (
 )
 from gossamer.cli.moments import moment
 from gossamer.cli.terminal import print_json
-from gossamer.wording import seconds_in_words, visible
+from gossamer.wording import count_in_words, seconds_in_words, visible
 
 if TYPE_CHECKING:
     from gossamer.news.run import NewsSummary
@@ -97,8 +97,10 @@ def _print_summary(arguments: Namespace, summary: "NewsSummary") -> None:
     if not run.exit_code:
         print(visible(run.message))
     print(
-        f"{brought.polls:,} feeds polled, {brought.stories:,} new stories, "
-        f"{brought.pages:,} pages, {brought.errors:,} errors in {seconds_in_words(run.seconds)}"
+        f"{count_in_words(brought.polls, 'feed')} polled, "
+        f"{count_in_words(brought.stories, 'new story', 'new stories')}, "
+        f"{count_in_words(brought.pages, 'page')}, {count_in_words(brought.errors, 'error')} "
+        f"in {seconds_in_words(run.seconds)}"
     )
     print(f"more: gossamer news health --dir {visible(quote(str(arguments.dir)))}")
 

@@ -160,7 +160,13 @@ def _stored(arguments: Namespace, row: "UrlRow", history: "list[FetchRow]") -> "
 
     for fetch in history:
         if fetch.pointer is not None:
-            return read_document(Workspace(arguments.dir).archive, fetch.pointer)
+            try:
+                return read_document(Workspace(arguments.dir).archive, fetch.pointer)
+            except StoreError as error:
+                raise StoreError(
+                    f"cannot show the stored bytes of {row.url}: {error}; "
+                    "restore the file from a copy"
+                ) from error
     where = quote(str(arguments.dir))
     raise InputError(
         f"no bytes are stored for {row.url}; see: gossamer show --dir {where} {quote(row.url)}"

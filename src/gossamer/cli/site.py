@@ -157,6 +157,12 @@ def run(arguments: Namespace) -> int:
     directory = _workspace(arguments)
     # What is kept may be audited another day, without being fetched again.
     settings = _settings(arguments, fingerprints=show.audits or directory is not None)
+
+    from gossamer.crawl.open_files import shortage
+
+    few_files = shortage(settings.crawl.concurrency)
+    if few_files and not arguments.quiet:
+        _say(few_files)
     if settings.spider.proxy:
         print(f"gossamer: {_PROXY_NOTE}", file=sys.stderr)
     if arguments.ignore_robots:
@@ -169,7 +175,8 @@ def run(arguments: Namespace) -> int:
     observer = HANDLER.partition(":")[0]
     count = worker_count(settings.crawl.workers)
     with fetchers(count, keep=directory is not None, handlers=[observer]) as workers:
-        from gossamer.site.run import Plan, map_site, missing_secrets
+        from gossamer.crawl.pipeline import missing_secrets
+        from gossamer.site.run import Plan, map_site
 
         if arguments.resume is not None:
             _remind(missing_secrets(arguments.resume, settings))

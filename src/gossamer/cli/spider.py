@@ -13,7 +13,7 @@ from gossamer.cli.arguments import (
     add_settings,
     load_settings,
 )
-from gossamer.wording import bytes_in_words, safe_json, visible
+from gossamer.wording import bytes_in_words, count_in_words, safe_json, visible
 
 if TYPE_CHECKING:
     from gossamer.daemons.peers import Endpoint
@@ -80,7 +80,8 @@ def run(arguments: Namespace) -> int:
     account = serve_spider(plan, settings, on_listening, _complain)
     waiting = bytes_in_words(account.waiting_bytes)
     _complain(
-        f"stopped after {account.orders:,} orders; {account.delivered:,} results delivered, "
+        f"stopped after {count_in_words(account.orders, 'order')}; "
+        f"{count_in_words(account.delivered, 'result')} delivered, "
         f"{waiting} wait in {account.spool}"
     )
     if arguments.json:

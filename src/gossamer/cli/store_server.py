@@ -15,7 +15,7 @@ from gossamer.cli.arguments import (
     load_settings,
 )
 from gossamer.cli.crawl import add_scope
-from gossamer.wording import safe_json, visible
+from gossamer.wording import count_in_words, safe_json, visible
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -112,7 +112,8 @@ def _print_tally(tally: "Tally", *, as_json: bool) -> None:
     import msgspec
 
     left = f", {tally.unsaved:,} not saved (they will be sent again)" if tally.unsaved else ""
-    _complain(f"stopped: {tally.results:,} results received, {tally.stale:,} of them stale{left}")
+    received = count_in_words(tally.results, "result")
+    _complain(f"stopped: {received} received, {tally.stale:,} of them stale{left}")
     if as_json:
         _tell({"event": "stopped", **msgspec.to_builtins(tally)})
 

@@ -18,6 +18,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PROXY = re.compile(
     r"(?:(?:https?|socks4a?|socks5h?)://)?(?:[^/]*@)?[^/@:\s][^/@\s]*/?", re.IGNORECASE
 )
+_LOWEST_RATE = 1 / 86_400
 _HANDLER = re.compile(r"[^:]+:[A-Za-z_]\w*")
 
 
@@ -29,12 +30,23 @@ def check(settings: Settings) -> None:
 
 def complaints(settings: Settings) -> Iterator[str]:
     """Yield a message for each broken rule."""
+    yield from _rates(settings)
     yield from _timers(settings)
     yield from _plan(settings)
     yield from _expressions(settings)
     yield from _addresses(settings)
     yield from _header_fields(settings)
     yield from _extensions(settings)
+
+
+def _rates(settings: Settings) -> Iterator[str]:
+    for name in ("host_per_second", "address_per_second"):
+        rate = getattr(settings.urlserver, name)
+        if 0 < rate < _LOWEST_RATE:
+            yield (
+                f"[urlserver] {name} = {rate} is not allowed; "
+                f"expected: 0, or a number from {_LOWEST_RATE:.7f} (one request a day) to 1000000"
+            )
 
 
 def _timers(settings: Settings) -> Iterator[str]:

@@ -41,7 +41,13 @@ class CrawlSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         ),
     ] = -1
     concurrency: Annotated[
-        int, Meta(ge=1, le=100_000, description="How many fetches may be open at once in all.")
+        int,
+        Meta(
+            ge=1,
+            le=100_000,
+            description="How many fetches may be open at once in all, those of robots.txt among "
+            "them; fewer where the machine does not allow twice as many open files, and 128 more.",
+        ),
     ] = 64
     workers: Annotated[
         int,

@@ -88,7 +88,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Meta(
             ge=0,
             le=1_000_000,
-            description="How many requests a second may be started to one host; 0 means no limit.",
+            description="How many requests a second may be started to one host, one a day at "
+            "least; 0 means no limit.",
             extra={"source_name": "Req_Host_Per_Sec"},
         ),
     ] = 2.0
@@ -106,8 +107,8 @@ class UrlServerSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         Meta(
             ge=0,
             le=1_000_000,
-            description="How many requests a second may be started to one IP address; 0 means "
-            "twice host_per_second (no limit if that has none).",
+            description="How many requests a second may be started to one IP address, one a "
+            "day at least; 0 means twice host_per_second (no limit if that has none).",
         ),
     ] = 0.0
     max_urls_per_address: Annotated[

@@ -37,9 +37,12 @@ from gossamer.messages import Found, Kind, Visit
 from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
 from gossamer.url.parts import host_of, md5_of, port_of
-from gossamer.urlserver.urlserver import FetchRobots
+from gossamer.urlserver.urlserver import FetchRobots, Rest
+from gossamer.wording import count_in_words, seconds_in_words
 
 _TICK_SECONDS: Final = 0.25
+_LONG_REST_SECONDS: Final = 10.0
+_DRY_SECONDS: Final = 2.0
 _GRACE_SECONDS: Final = 3.0
 
 
@@ -78,6 +81,7 @@ class Coordinator:
         self._on_progress = on_progress
         self._on_pages = on_pages
         self._has_room = True
+        self._keeping_rules = False
         self._rate = Rate()
         self._next_tick = 0.0
         self._heard_at = 0.0
@@ -149,6 +153,7 @@ class Coordinator:
         for fetch in fetches:
             if fetch.visit.trans_id < 0:
                 self._robots.fetched(fetch, now)
+        self._ledger.errands = self._robots.out
         self._crew.step([fetch for fetch in fetches if fetch.visit.trans_id >= 0])
         for trans_id, sent_at in self._spider.started():
             self._urlserver.started(trans_id, sent_at)
@@ -169,6 +174,7 @@ class Coordinator:
                 self._robots.ask(need)
             else:
                 self._names.ask(need.host, again=need.again)
+        self._ledger.errands = self._robots.out
         for due, outcome, detail, retry_after in self._urlserver.verdicts(now):
             self._keeper.conclude(due, outcome, detail, retry_after)
         for due, seconds in self._urlserver.returned(now):
@@ -242,6 +248,23 @@ class Coordinator:
             self._commit_what_waits()
         if self._deliveries is not None and self._deliveries.wants_to_mark(now):
             self._deliveries.mark(self._clocks(now), self._robots.records())
+        self._keep_rules(now)
+
+    def _keep_rules(self, now: float) -> None:
+        """Have new robots.txt files stored at once, with the intervals that they ask for.
+
+        After a crash nobody else would know of a Crawl-delay, and a request may be out by then.
+        """
+        if self._keeping_rules or self._keeper.paused or not self._robots.has_news:
+            return
+        self._keeping_rules = True
+        clocks, robots, wall = self._clocks(now), self._robots.records(), self._clock.time()
+
+        def then(committed: Committed) -> None:
+            del committed
+            self._keeping_rules = False
+
+        self._keeper.write(lambda catalog: catalog.commit((), wall, clocks, (), robots), then)
 
     def _commit_what_waits(self) -> None:
         if self._keeper.may_commit:
@@ -280,8 +303,24 @@ class Coordinator:
             in_flight=self._ledger.in_flight,
             memory=memory_of(self._crew.process_ids()),
             received=self._keeper.received_bytes,
-            state=self._keeper.paused or "running",
+            state=self._keeper.paused or self._waiting() or "running",
         )
+
+    def _waiting(self) -> str:
+        """Say for what nothing is done at the moment, if that takes long; empty: for nothing.
+
+        The same words all the time: a display shows at once that they have changed.
+        """
+        if self._ledger.uncommitted or self._robots.busy or self._supply.asking:
+            return ""
+        now = self._clock.monotonic()
+        rest = self._urlserver.rest(now)
+        if rest is not None and max(rest.gap_seconds, rest.seconds) >= _LONG_REST_SECONDS:
+            return f"waiting for {rest.host} ({_why(rest)})"
+        left = self._keeper.counts.pending
+        if left and self._urlserver.empty and self._supply.dry_until - now >= _DRY_SECONDS:
+            return f"waiting until {count_in_words(left, 'URL')} may be tried again"
+        return ""
 
     def _add_sitemaps(self) -> None:
         """Enter the sitemaps that robots.txt files name; only what they list must be in scope."""
@@ -351,3 +390,11 @@ class Coordinator:
                 return
             self._commit_if_worth(now)
             self._wait_and_listen(0.02)
+
+
+def _why(rest: Rest) -> str:
+    """Say why a host is let alone."""
+    if rest.failures:
+        return f"after {count_in_words(rest.failures, 'failure')}"
+    whose = "its Crawl-delay" if rest.crawl_delay else "delay"
+    return f"{whose}: {seconds_in_words(rest.gap_seconds)}"

@@ -394,6 +394,7 @@ class ProcessCrew:
 
 def _hopeless(count: int, when: str) -> errors.ProtocolError:
     return errors.ProtocolError(
-        f"{count} worker processes in a row ended {when}; what they said stands above; see whether "
-        "this machine has enough memory, and whether handlers of your own end the process"
+        f"{count} worker processes in a row ended {when}; if they said why, it stands above; see "
+        "whether this machine has enough memory (fewer workers and less concurrency need less) "
+        "and whether handlers of your own end the process, then run the same command again to go on"
     )

@@ -71,6 +71,8 @@ class Ledger:
         """URLs leased to this process: not released, concluded or marked as delivered yet."""
         self.awaited = 0
         """Visits that were marked as delivered and may still become pages."""
+        self.errands = 0
+        """Requests for a robots.txt that are out: each holds a place, too."""
 
     @property
     def in_flight(self) -> int:
@@ -89,10 +91,10 @@ class Ledger:
 
     def credit(self) -> int:
         """Return how many more orders may go out now."""
-        places = self._concurrency - len(self._out)
+        places = self._concurrency - len(self._out) - self.errands
         waiting = self.waiting + self._heaviness + len(self._out) * self._usual
         credit = min(places, int((places + self.backlog - waiting) / (1 + self._usual)))
-        if not self.uncommitted:
+        if not (self.uncommitted or self.errands):
             credit = max(credit, 1)
         if self._max_pages:
             may_become_pages = len(self._out) + self._waiting_pages + self.awaited

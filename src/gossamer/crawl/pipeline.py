@@ -37,18 +37,25 @@ from gossamer.crawl.ledger import Ledger, backlog_for
 from gossamer.crawl.link import Assignment
 from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.names import Names, own_addresses
+from gossamer.crawl.open_files import fitting_concurrency
 from gossamer.crawl.parts import Parts
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.recall import Recall, is_owed
 from gossamer.crawl.report_log import ReportLog, begin_run
 from gossamer.crawl.robots import RobotsDesk, robots_spider_settings
-from gossamer.crawl.seeds import canonical_starts, note_secrets, reconsider, seed
+from gossamer.crawl.seeds import (
+    canonical_starts,
+    note_secrets,
+    reconsider,
+    secrets_not_given,
+    seed,
+)
 from gossamer.crawl.signals import signals
 from gossamer.crawl.stops import Stop, Stops
 from gossamer.crawl.verdict import verdict
 from gossamer.crawl.workspace import Role, Workspace
 from gossamer.crawl.writer import Writer
-from gossamer.errors import InputError
+from gossamer.errors import InputError, WorkspaceError
 from gossamer.messages import Findings
 from gossamer.spider.spider import Spider
 from gossamer.url.address import AddressPolicy
@@ -190,10 +197,25 @@ def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
         return new
 
 
+def missing_secrets(directory: Path, settings: Settings) -> list[str]:
+    """Name what an earlier run in this workspace was given and this one was not."""
+    path = Workspace(directory).catalog
+    try:
+        with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
+            return secrets_not_given(catalog, settings)
+    except WorkspaceError:
+        # None yet, or of an earlier version, which the crawl brings up to date; else it complains.
+        return []
+
+
 def _counted(settings: Settings) -> Settings:
-    """Return the settings with the number of workers that they mean here."""
-    workers = worker_count(settings.crawl.workers)
-    return replace(settings, crawl=replace(settings.crawl, workers=workers))
+    """Return the settings with the numbers that they mean here: of workers, of fetches at once."""
+    crawl = replace(
+        settings.crawl,
+        workers=worker_count(settings.crawl.workers),
+        concurrency=fitting_concurrency(settings.crawl.concurrency),
+    )
+    return replace(settings, crawl=crawl)
 
 
 def summary_of(stop: Stop, progress: Progress, seconds: float) -> Summary:
@@ -216,6 +238,8 @@ def locked(workspace: Workspace, clock: Clock, role: Role = "crawl") -> Iterator
 @contextlib.contextmanager
 def _open_catalog(workspace: Workspace, settings: Settings) -> Iterator[SqliteCatalog]:
     with SqliteCatalog.open(workspace.catalog, settings.catalog) as catalog:
+        if not catalog.last_run_id():
+            workspace.require_nothing_fetched()
         yield catalog
 
 

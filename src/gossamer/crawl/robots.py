@@ -44,6 +44,16 @@ class RobotsDesk:
         """Those that name these sitemaps."""
 
     @property
+    def out(self) -> int:
+        """How many requests are out."""
+        return len(self._out)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something is to be stored."""
+        return bool(self._records)
+
+    @property
     def busy(self) -> bool:
         """Whether an answer is still to come."""
         return bool(self._out)

@@ -72,7 +72,7 @@ def note_secrets(catalog: Catalog, settings: Settings) -> None:
         catalog.extend_note(_SECRETS, names)
 
 
-def missing_secrets(catalog: Catalog, settings: Settings) -> list[str]:
+def secrets_not_given(catalog: Catalog, settings: Settings) -> list[str]:
     """Name what an earlier run was given, this one was not, and the workspace does not keep."""
     given = set(secrets_in(settings))
     return [name for name in (catalog.note(_SECRETS) or "").splitlines() if name not in given]

@@ -4,6 +4,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from gossamer.wording import count_in_words, seconds_in_words
+
 INTERRUPTED_CODE: Final = 130
 TERMINATED_CODE: Final = 143
 STORAGE_CODE: Final = 4
@@ -87,9 +89,9 @@ class Stops:
         return Stop(
             "dns_unreachable",
             WORK_REMAINS_CODE,
-            f"stopped: no name server has answered for {silent_seconds:.0f} s and {remaining} URLs "
-            "are left; check the network, or name servers in [urlserver] dns_servers (gossamer "
-            "doctor tests them), then run the same command again to go on",
+            f"stopped: no name server has answered for {seconds_in_words(silent_seconds)}, and "
+            f"{_left(remaining)}; check the network, or name servers in [urlserver] dns_servers "
+            "(gossamer doctor tests them), then run the same command again to go on",
         )
 
     def stalled(
@@ -98,10 +100,14 @@ class Stops:
         """Only waiting is left, and it would take longer than the user's patience."""
         if next_event is not None and next_event - now <= patience:
             return None
-        wait = "" if next_event is None else f" for {next_event - now:.0f} s"
+        wait = "" if next_event is None else f" for {seconds_in_words(next_event - now)}"
         return Stop(
             "stalled",
             WORK_REMAINS_CODE,
-            f"stopped: {remaining} URLs are left that must wait{wait} (retries, parked hosts or "
+            f"stopped: {_left(remaining)} that must wait{wait} (retries, parked hosts or "
             "unreachable robots.txt); see gossamer status, and run the same command again to go on",
         )
+
+
+def _left(remaining: int) -> str:
+    return f"{count_in_words(remaining, 'URL')} {'is' if remaining == 1 else 'are'} left"

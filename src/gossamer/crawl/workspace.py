@@ -22,6 +22,7 @@ site, nor two that write one archive.
 
 import fcntl
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -34,10 +35,12 @@ from gossamer.config.secrets import without_secrets
 from gossamer.config.settings import Settings
 from gossamer.errors import WorkspaceError
 from gossamer.store import disk
+from gossamer.store.names import archive_files
 
 Role = Literal["crawl", "news", "service", "url-server", "store-server", "dc-daemon", "add"]
 
 _DAEMONS: Final[tuple[Role, ...]] = ("url-server", "store-server", "dc-daemon")
+_OWN_NAME: Final = re.compile(r"catalog\.db.*|reports\.[01]|(?:.+\.)?lock|gossamer\.toml")
 _OLD_WORKERS_SECONDS: Final = 10.0
 _SIGNATURE_BYTES: Final = 64
 
@@ -65,14 +68,31 @@ class Workspace:
             raise disk.refusal("write", self.settings_file, error) from error
 
     def exists(self) -> bool:
-        """Whether there is a workspace here."""
+        """Whether there is a workspace here; complain of one that has lost its catalog.
+
+        Who began anew beside its archive would fetch everything again, and know of half of it.
+        """
         try:
-            return self.catalog.exists()
+            found = self.catalog.exists()
+            is_lost = not found or not self.catalog.stat().st_size
         except OSError as error:
             raise WorkspaceError(
                 f"cannot look into {self.directory}: {error.strerror}; "
                 "choose a folder that you may read"
             ) from error
+        if is_lost:
+            self.require_nothing_fetched()
+        return found
+
+    def require_nothing_fetched(self) -> None:
+        """Complain if there are archive files: for a workspace whose catalog knows of none."""
+        if self.archive.is_dir() and archive_files(self.archive):
+            raise WorkspaceError(
+                f"cannot use workspace {self.directory}: its {self.catalog.name} is missing or "
+                f"empty, and {self.archive.name}/ holds what was fetched; put "
+                f"{self.catalog.name} back, with the {self.catalog.name}-wal that belongs to it "
+                "(from a copy, or is a disk not mounted?), or begin anew in another folder"
+            )
 
     def require(self, make: str = "gossamer crawl URL") -> Self:
         """Complain unless there is a workspace here; `make` is the command that makes one."""
@@ -83,6 +103,15 @@ class Workspace:
             )
         return self
 
+    def owns(self, path: Path) -> bool:
+        """Whether a file that somebody wants to write is a part of the workspace."""
+        try:
+            place, here, archive = map(os.path.realpath, (path, self.directory, self.archive))
+        except OSError:
+            return False
+        folder, name = os.path.split(place)
+        return folder == archive or (folder == here and _OWN_NAME.fullmatch(name) is not None)
+
     def lock(self, clock: Clock, role: Role = "crawl") -> None:
         """Make the folder if need be and become the only process that has this role in it."""
         fetchers, storers = self.directory / "workers.lock", self.directory / "store-workers.lock"
@@ -91,6 +120,7 @@ class Workspace:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.archive.mkdir(mode=0o700, exist_ok=True)
             self._hold(role)
+            self.exists()
             if role in ("crawl", "news", "service", "url-server"):
                 _await_old_workers(fetchers, clock)
             if role in ("crawl", "store-server"):

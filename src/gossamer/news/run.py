@@ -22,6 +22,7 @@ from gossamer.config.settings import Settings
 from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.launch import worker_count
 from gossamer.crawl.memory import calm_collector
+from gossamer.crawl.open_files import fitting_concurrency
 from gossamer.crawl.pipeline import Ground, Summary, crew_of, locked, summary_of, wired
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.signals import signals
@@ -106,6 +107,7 @@ def news_settings(settings: Settings) -> Settings:
     crawl = replace(
         settings.crawl,
         workers=worker_count(settings.crawl.workers),
+        concurrency=fitting_concurrency(settings.crawl.concurrency),
         scope="any",
         sitemaps=False,
         max_pages=0,

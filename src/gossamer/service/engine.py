@@ -16,6 +16,7 @@ from gossamer.crawl.archive_sync import ArchiveSync
 from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.launch import worker_count
 from gossamer.crawl.memory import calm_collector
+from gossamer.crawl.open_files import fitting_concurrency
 from gossamer.crawl.pipeline import Ground, Summary, crew_of, locked, summary_of, wired
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.report_log import ReportLog, begin_run
@@ -86,6 +87,7 @@ def engine_settings(settings: Settings) -> Settings:
     crawl = replace(
         settings.crawl,
         workers=worker_count(settings.crawl.workers),
+        concurrency=fitting_concurrency(settings.crawl.concurrency),
         scope="any",
         sitemaps=False,
         max_pages=0,

@@ -25,6 +25,7 @@ from gossamer.site.ring import TimeLimit
 from gossamer.site.settings import TRIES
 from gossamer.url.address import port_refusal
 from gossamer.url.parts import authority_of, host_of, md5_of, port_of, site_of
+from gossamer.wording import count_in_words
 
 _MAX_HOPS: Final = 10
 _GET_BYTES: Final = 65_536
@@ -56,8 +57,8 @@ def _notes(urls: Sequence[str], site_map: SiteMap) -> Iterator[str]:
         reason = (
             checked[left[0]].error if left[0] in checked else "there was no time to wait for it"
         )
-        counted = f"{len(left):,} of {len(urls):,} assets"
-        yield f"{counted} were not looked at, such as {left[0]} ({reason})"
+        counted = f"{len(left):,} of {count_in_words(len(urls), 'asset')}"
+        yield f"not looked at: {counted}, such as {left[0]} ({reason})"
 
 
 def _assets_of(site_map: SiteMap) -> list[str]:

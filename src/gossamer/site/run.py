@@ -11,12 +11,10 @@ from msgspec import Struct
 
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.settings import Settings
-from gossamer.crawl import seeds
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary
 from gossamer.crawl.progress import Progress
 from gossamer.crawl.workspace import Workspace
-from gossamer.errors import WorkspaceError
 from gossamer.site.build import Look
 from gossamer.site.failure import require_pages, start_trouble
 from gossamer.site.model import SiteMap
@@ -53,17 +51,6 @@ class Outing(Struct, frozen=True):
     summary: Summary
     start_trouble: str = ""
     """What is wrong with the start page; what a sitemap names is in the map all the same."""
-
-
-def missing_secrets(directory: Path, settings: Settings) -> list[str]:
-    """Name what an earlier run in this workspace was given and this one was not."""
-    path = Workspace(directory).catalog
-    try:
-        with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
-            return seeds.missing_secrets(catalog, settings)
-    except WorkspaceError:
-        # Of an earlier version, which the crawl brings up to date; else the crawl complains.
-        return []
 
 
 def map_site(

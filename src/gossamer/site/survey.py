@@ -39,7 +39,7 @@ from gossamer.site.model import Page, SiteMap
 from gossamer.site.settings import TRIES
 from gossamer.url.parts import authority_of, host_of, md5_of, site_of
 from gossamer.urlserver.robots_rules import RuleSet
-from gossamer.wording import bytes_in_words
+from gossamer.wording import bytes_in_words, count_in_words
 
 _STOPPED_BY: Final = {"max_pages": "max-pages", "max_time": "max-time", "finished": ""}
 _PAGES: Final = PAGE_OUTCOMES | {Outcome.BODY_TOO_LARGE}
@@ -226,8 +226,8 @@ def _trap_notes(catalog: SqliteCatalog, found: Closure) -> Iterator[str]:
         first = found.trapped[0]
         reason = catalog.surveyed(first.doc_id).detail or "a trap"
         yield (
-            f"{len(found.trapped):,} URLs were not fetched because they look endless, such as "
-            f"{first.url} ({reason})"
+            "not fetched because they look endless: "
+            f"{count_in_words(len(found.trapped), 'URL')}, such as {first.url} ({reason})"
         )
 
 
@@ -235,14 +235,14 @@ def _cut_notes(pages: list[Page], limit: int) -> Iterator[str]:
     cut = [page.url for page in pages if page.facts.outcome == _CUT and is_html(page)]
     if cut:
         yield (
-            f"{len(cut):,} pages were read up to {bytes_in_words(limit)} only, such as {cut[0]}: "
-            "what they link to beyond that is not in the map"
+            f"read up to {bytes_in_words(limit)} only: {count_in_words(len(cut), 'page')}, such as "
+            f"{cut[0]}; what is linked to beyond that is not in the map"
         )
 
 
 def _unseen_notes(urls: list[str]) -> Iterator[str]:
     if urls:
         yield (
-            f"what {len(urls):,} pages consist of is not known, such as {urls[0]}: another command "
-            "fetched them, and their bytes are not in the archive"
+            f"what they consist of is not known: {count_in_words(len(urls), 'page')}, such as "
+            f"{urls[0]}; another command fetched them, and their bytes are not in the archive"
         )

@@ -55,7 +55,8 @@ class Spider:
         self._clock = clock
         self._trust = Trust(settings)
         limit = _raise_descriptor_limit()
-        self._loop = Loop(min(MAX_IDLE_CONNECTIONS, limit // 2))
+        idle = (limit - 2 * _SPARE_DESCRIPTORS) // 2
+        self._loop = Loop(min(MAX_IDLE_CONNECTIONS, max(1, idle)))
         self._gate = Gate(self._loop, clock)
         self._shared = Surroundings(
             settings=settings,

@@ -16,13 +16,13 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from gossamer.errors import StoreError
 from gossamer.messages import Pointer
 from gossamer.store.heads import media_type_of, split_block, status_of
-from gossamer.store.members import Member, members, record_of
-from gossamer.store.names import archive_files, final_name, open_archive
+from gossamer.store.members import Member, Record
+from gossamer.store.names import archive_files, final_name
 from gossamer.store.reading import PAYLOAD_TYPES, moment_of
 from gossamer.store.surt import surt_key
+from gossamer.store.verify import Report, readable
 
 _BATCH_LINES: Final = 100_000
 
@@ -70,20 +70,18 @@ def cdxj_lines(rows: Iterable[Row], *, batch_lines: int = _BATCH_LINES) -> Itera
             yield line.decode()
 
 
-def index_file(path: Path) -> Iterator[Row]:
-    """Give a row for each document in an archive file, in its order; damage is passed over."""
+def index_file(path: Path, report: Report) -> Iterator[Row]:
+    """Give a row for each document in an archive file, in its order; enter what is damaged."""
     name = final_name(path.name)
-    with open_archive(path.parent, name) as file:
-        for member in members(file):
-            row = None if member.fault else _row(name, member)
-            if row is not None:
-                yield row
+    for _, member, record in readable(path, report):
+        if record.header("warc-type") in (*PAYLOAD_TYPES, "revisit"):
+            yield _row(name, member, record)
 
 
-def index_folder(folder: Path) -> Iterator[Row]:
-    """Give a row for each document in the archive files of a folder."""
+def index_folder(folder: Path, report: Report) -> Iterator[Row]:
+    """Give a row for each document in the archive files of a folder; enter what is damaged."""
     for path in archive_files(folder):
-        yield from index_file(path)
+        yield from index_file(path, report)
 
 
 def _line(row: Row) -> bytes:
@@ -101,15 +99,8 @@ def _line(row: Row) -> bytes:
     return f"{surt_key(row.url)} {stamp} ".encode() + msgspec.json.encode(fields) + b"\n"
 
 
-def _row(name: str, member: Member) -> Row | None:
-    """Read the row of a document; None for other records and for broken ones."""
-    try:
-        record = record_of(member.data)
-    except StoreError:
-        return None
+def _row(name: str, member: Member, record: Record) -> Row:
     kind = record.header("warc-type")
-    if kind not in (*PAYLOAD_TYPES, "revisit"):
-        return None
     is_resource = kind == "resource"
     head = b"" if is_resource else split_block(record.block)[0]
     return Row(

@@ -6,6 +6,7 @@ hold the final name, so they stay true; whoever opens a file tries both.
 
 import os
 import re
+import stat
 import time
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -73,12 +74,17 @@ def open_archive(folder: Path, name: str) -> BinaryIO:
     for suffix in ("", OPEN_SUFFIX, ""):
         try:
             descriptor = os.open(
-                folder / (name + suffix), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+                folder / (name + suffix),
+                # Nobody may keep us waiting with a pipe.
+                os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK,
             )
         except FileNotFoundError:
             continue
         except OSError as error:
             raise StoreError(f"cannot open {folder / name}: {error.strerror}") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise StoreError(f"cannot open {folder / name}: it is not a file")
         return os.fdopen(descriptor, "rb")
     raise StoreError(f"{folder / name} is missing")
 

@@ -54,7 +54,11 @@ def _is_special(path: Path) -> bool:
 
 def _final(path: Path) -> Path:
     """Return the file itself, wherever a link to it is."""
-    return Path(os.path.realpath(path))
+    try:
+        return Path(os.path.realpath(path))
+    except OSError as error:
+        # The folder in which we are has been removed.
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _temporary(final: Path) -> Path:

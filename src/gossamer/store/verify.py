@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -54,64 +54,78 @@ def verify_folder(folder: Path, known_good: Mapping[str, int] | None = None) -> 
     `known_good`: how far files must reach at least, since a catalog points to what is there.
     """
     report = Report()
-    for name, end in (known_good or {}).items():
-        _verify_length(folder, name, end, report)
+    verify_lengths(folder, known_good or {}, report)
     for path in archive_files(folder):
         verify_file(path, report)
     return report
 
 
+def verify_lengths(folder: Path, known_good: Mapping[str, int], report: Report) -> None:
+    """Enter the files that are missing, or shorter than a catalog knows them."""
+    for name, end in known_good.items():
+        try:
+            with open_archive(folder, name) as file:
+                size = file.seek(0, os.SEEK_END)
+        except StoreError:
+            _fault(report, Fault(name, 0, end, "", "the catalog points to it, and it is missing"))
+            continue
+        if size < end:
+            problem = (
+                f"the file ends here, and the catalog points to what was there up to byte {end}"
+            )
+            _fault(report, Fault(name, size, end - size, "", problem))
+
+
 def verify_file(path: Path, report: Report) -> None:
     """Verify one archive file and enter what is found."""
+    name = final_name(path.name)
+    for file, member, record in readable(path, report):
+        if problem := _problem(file, member, record):
+            url = record.header("warc-target-uri")
+            _fault(report, Fault(name, member.offset, member.length, url, problem))
+        else:
+            report.records[record.header("warc-type")] += 1
+
+
+def readable(path: Path, report: Report) -> Iterator[tuple[BinaryIO, Member, Record]]:
+    """Give the records of an archive file that can be read; enter what cannot."""
     report.files += 1
     name = final_name(path.name)
     unfinished = path.name.endswith(OPEN_SUFFIX)
-    with open_archive(path.parent, name) as file:
-        size = file.seek(0, os.SEEK_END)
-        try:
+    try:
+        with open_archive(path.parent, name) as file:
+            size = file.seek(0, os.SEEK_END)
             for member in members(file):
                 if member.fault and unfinished and member.offset + member.length >= size:
                     report.torn_bytes += member.length
-                else:
-                    _enter(report, name, file, member)
-        except OSError as error:
-            _fault(report, Fault(name, 0, size, "", f"cannot be read: {error.strerror}"))
+                elif (record := _record(report, name, file, member)) is not None:
+                    yield file, member, record
+    except (StoreError, OSError) as error:
+        _fault(report, Fault(name, 0, 0, "", f"cannot be read: {error}"))
 
 
-def _verify_length(folder: Path, name: str, end: int, report: Report) -> None:
+def _record(report: Report, name: str, file: BinaryIO, member: Member) -> Record | None:
+    """Take a member apart; if that cannot be done, enter why."""
+    problem = member.fault
+    if not problem:
+        try:
+            return record_of(member.data)
+        except StoreError as error:
+            problem = str(error)
+    url = _salvaged_url(file, member.offset)
+    _fault(report, Fault(name, member.offset, member.length, url, problem))
+    return None
+
+
+def _problem(file: BinaryIO, member: Member, record: Record) -> str:
+    """Say what is wrong with a record that can be read; nothing if it is sound."""
     try:
-        with open_archive(folder, name) as file:
-            size = file.seek(0, os.SEEK_END)
-    except StoreError:
-        _fault(report, Fault(name, 0, end, "", "the catalog points to it, and it is missing"))
-        return
-    if size < end:
-        problem = f"the file ends here, and the catalog points to what was there up to byte {end}"
-        _fault(report, Fault(name, size, end - size, "", problem))
-
-
-def _enter(report: Report, name: str, file: BinaryIO, member: Member) -> None:
-    problem, record = _examined(file, member)
-    if problem:
-        url = record.header("warc-target-uri") if record else _salvaged_url(file, member.offset)
-        _fault(report, Fault(name, member.offset, member.length, url, problem))
-    elif record:
-        report.records[record.header("warc-type")] += 1
-
-
-def _examined(file: BinaryIO, member: Member) -> tuple[str, Record | None]:
-    """Say what is wrong with a member, and give its record if it can be read."""
-    if member.fault:
-        return member.fault, None
-    record = None
-    try:
-        record = record_of(member.data)
         _check_digests(record)
     except StoreError as error:
-        return str(error), record
+        return str(error)
     if os.pread(file.fileno(), len(GZIP_HEADER), member.offset) != GZIP_HEADER:
-        return "gzip header altered", record
-    return "", record
+        return "gzip header altered"
+    return ""
 
 
 def _salvaged_url(file: BinaryIO, offset: int) -> str:

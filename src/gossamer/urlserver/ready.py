@@ -86,6 +86,13 @@ class Ready:
             heappop(heap)
         return heap[0][0] if heap else None
 
+    def first(self) -> Host | None:
+        """Return the host that waits for the first of these moments."""
+        if self.next_at() is None:
+            return None
+        waiting = self._heap[0][2].waiting
+        return waiting[0][2] if waiting else None
+
     def _sweep(self) -> None:
         """Keep one right entry for each address that stands in the heap."""
         right = {entry[2]: entry for entry in self._heap if entry[0] == entry[2].key}

@@ -99,6 +99,20 @@ class HostClock(Struct, frozen=True):
     address: str = ""
 
 
+class Rest(Struct, frozen=True):
+    """A host that is let alone for a while, though there are URLs to ask it for."""
+
+    host: str
+    seconds: float
+    """How much longer."""
+    gap_seconds: float
+    """How long it is let alone after each request."""
+    crawl_delay: bool
+    """Because its robots.txt asks for it."""
+    failures: int
+    """Because so many requests in a row went wrong."""
+
+
 class Stats(Struct, frozen=True):
     """Numbers for people."""
 

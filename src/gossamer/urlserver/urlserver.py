@@ -36,6 +36,7 @@ from gossamer.urlserver.requests import (
     Overdue,
     Refill,
     Resolve,
+    Rest,
     Returned,
     Stats,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "Refill",
     "Resolution",
     "Resolve",
+    "Rest",
     "Returned",
     "RobotsAnswer",
     "RobotsRules",
@@ -438,6 +440,14 @@ class UrlServer:
     def longest_gap(self) -> float:
         """Return how long one may have to wait though nothing is wrong, Crawl-delay included."""
         return max(self.usual_gap, self._hosts.longest_gap())
+
+    def rest(self, now: float) -> Rest | None:
+        """Return the host that everything waits for; None if one could be asked, or none waits."""
+        host = self._ready.first()
+        if host is None or host.next_at <= now:
+            return None
+        is_wish = not host.strikes and host.crawl_delay >= host.gap > self._pace.host_gap
+        return Rest(host.name, host.next_at - now, host.gap, is_wish, host.strikes)
 
     def host_clocks(self, now: float) -> list[HostClock]:
         """Return the clocks that changed since the last call: store them with the next commit."""
