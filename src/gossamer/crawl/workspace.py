@@ -72,9 +72,12 @@ class Workspace:
 
         Who began anew beside its archive would fetch everything again, and know of half of it.
         """
+        found = True
         try:
-            found = self.catalog.exists()
-            is_lost = not found or not self.catalog.stat().st_size
+            # Not with `exists`: from Python 3.14 on it takes what may not be looked at for missing.
+            is_lost = not self.catalog.stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            found, is_lost = False, True
         except OSError as error:
             raise WorkspaceError(
                 f"cannot look into {self.directory}: {error.strerror}; "
