@@ -98,7 +98,7 @@ def test_sitemaps_without_end_end_and_a_note_says_so():
     # Another one is that which sites have by custom.
     assert len(asked) == 31
     (note,) = found["summary"]["notes"]
-    assert "URLs were not fetched because they look endless" in note
+    assert "not fetched because they look endless: 280 URLs" in note
     assert "sitemaps without end: more than 30 of 127.0.0.1" in note
 
 
