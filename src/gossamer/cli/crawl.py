@@ -20,7 +20,7 @@ from gossamer.cli.arguments import (
     positive,
     seconds,
 )
-from gossamer.cli.terminal import complain, print_json
+from gossamer.cli.terminal import complain, print_json, remind
 from gossamer.errors import InputError
 from gossamer.wording import bytes_in_words, count_in_words, seconds_in_words, visible
 
@@ -131,7 +131,7 @@ def run(arguments: Namespace) -> int:
         from gossamer.crawl.pipeline import crawl_workspace, missing_secrets
 
         if not arguments.quiet:
-            _remind(missing_secrets(arguments.dir, settings))
+            remind(missing_secrets(arguments.dir, settings), "with --config or --set")
         with follow(sys.stderr, quiet=arguments.quiet) as on_progress:
             summary = crawl_workspace(
                 arguments.dir,
@@ -188,15 +188,6 @@ def _require_workspace(arguments: Namespace) -> None:
 def _tell_what_is_set_aside(settings: "Settings") -> None:
     for host, reason in settings.urlserver.robots_ignore.items():
         print(visible(f"gossamer: robots.txt of {host} is set aside: {reason}"), file=sys.stderr)
-
-
-def _remind(secrets: list[str]) -> None:
-    """Say what a workspace does not keep, so that it may be given again."""
-    if secrets:
-        complain(
-            "not kept from an earlier run, give it again, with --config or --set, if it is needed: "
-            + ", ".join(secrets)
-        )
 
 
 def _print_summary(arguments: Namespace, summary: "Summary") -> None:

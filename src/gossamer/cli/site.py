@@ -19,8 +19,8 @@ from gossamer.cli.arguments import (
     positive,
     seconds,
 )
+from gossamer.cli.terminal import complain, remind
 from gossamer.errors import InputError, StoppedError
-from gossamer.wording import visible
 
 if TYPE_CHECKING:
     from gossamer.config.settings import Settings
@@ -162,7 +162,7 @@ def run(arguments: Namespace) -> int:
 
     few_files = shortage(settings.crawl.concurrency)
     if few_files and not arguments.quiet:
-        _say(few_files)
+        complain(few_files)
     if settings.spider.proxy:
         print(f"gossamer: {_PROXY_NOTE}", file=sys.stderr)
     if arguments.ignore_robots:
@@ -179,7 +179,7 @@ def run(arguments: Namespace) -> int:
         from gossamer.site.run import Plan, map_site
 
         if arguments.resume is not None:
-            _remind(missing_secrets(arguments.resume, settings))
+            remind(missing_secrets(arguments.resume, settings), "with the URL")
 
         plan = Plan(
             start_url=arguments.url or "",
@@ -202,16 +202,6 @@ def run(arguments: Namespace) -> int:
     failed = show.show(outing.site_map)
     code = _end(outing, directory)
     return code or (EXIT_FINDINGS if failed else 0)
-
-
-def _remind(secrets: list[str]) -> None:
-    """Say what a workspace does not keep, so that it may be given again."""
-    if secrets:
-        print(
-            "gossamer: not kept from an earlier run, give it again with the URL if it is needed: "
-            + visible(", ".join(secrets)),
-            file=sys.stderr,
-        )
 
 
 def _workspace(arguments: Namespace) -> Path | None:
@@ -334,10 +324,10 @@ def _end(outing: "Outing", directory: Path | None) -> int:
     summary = outing.summary
     if summary.exit_code:
         reason = summary.message.partition(";")[0]
-        _say(f"{reason}; the map shows what is there; {_again(directory)}")
+        complain(f"{reason}; the map shows what is there; {_again(directory)}")
         return summary.exit_code
     if outing.start_trouble:
-        _say(f"{outing.start_trouble}; the map shows what else is known, from a sitemap")
+        complain(f"{outing.start_trouble}; the map shows what else is known, from a sitemap")
         return StoppedError.exit_code
     return 0
 
@@ -348,7 +338,3 @@ def _again(directory: Path | None) -> str:
         return "nothing was kept to go on with (--keep DIR does that)"
     where = quote(str(directory))
     return f"go on with: gossamer site --resume {where}, and the other options of this run"
-
-
-def _say(words: str) -> None:
-    print(f"gossamer: {visible(words)}", file=sys.stderr)

@@ -52,6 +52,13 @@ def complain(message: str) -> None:
         drop_output(sys.stderr)
 
 
+def remind(secrets: Sequence[str], how: str) -> None:
+    """Say what a workspace does not keep, and how it may be given again."""
+    if secrets:
+        names = ", ".join(secrets)
+        complain(f"not kept from an earlier run, give it again {how} if it is needed: {names}")
+
+
 def drop_output(stream: TextIO | None = None) -> None:
     """Give up what is still to be written, so that ending does not try, and fail, once more."""
     devnull = os.open(os.devnull, os.O_WRONLY)
