@@ -102,3 +102,19 @@ def test_a_long_chain_of_refreshing_pages_is_one_of_links(finder):
         assert findings.redirect_to == (item.url if item.via else None)
         via, depth = item.via, item.depth
     assert depth == 2
+
+
+def test_files_of_one_folder_are_judged_each_by_what_is_its_own(finder):
+    urls = [
+        *(f"{HOME}a/b/{name}" for name in ("c", "d?e=1&e=1&e=1&e=1", "f?g=/h/h/h/h")),
+        *(f"{HOME}x/x/x/{name}" for name in ("x", "y")),
+        "http://o.example/a/b/c",
+        "http://h.example:22/a/b/c",
+        f"{HOME}{'long/' * 2}{'l' * 300}/c",
+    ]
+    outcomes = [None, *[Outcome.POLICY_TRAP], None, Outcome.POLICY_TRAP, None, Outcome.POLICY_SCOPE]
+    found = found_on(finder, *(Link(url, "a") for url in urls)).found
+    assert [item.outcome for item in found[:6]] == outcomes
+    assert found[6].state == State.EXCLUDED
+    assert found[7].state == State.PENDING
+    assert [item.host for item in found] == [*["h.example"] * 5, "o.example", *["h.example"] * 2]

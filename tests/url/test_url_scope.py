@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gossamer.config.crawl import CrawlSettings
 from gossamer.errors import ConfigError
 from gossamer.outcomes import Outcome
-from gossamer.url.canonical import host_of
+from gossamer.url.canonical import directory_of, host_of
 from gossamer.url.scope import Scope
 
 
@@ -140,3 +140,13 @@ def test_order_of_start_urls_does_not_matter_and_each_is_in_scope(scope, start_u
     assert verdict(scope_of(*reversed(start_urls), scope=scope), url) is expected
     added = scope_of(start_urls[0], scope=scope).adding(start_urls[1:])
     assert verdict(added, url) is expected
+
+
+@pytest.mark.parametrize("scope", ["host", "domain", "subdomains", "prefix", "any"])
+@settings(deadline=None)
+@given(start_urls=st.lists(URLS, min_size=1, max_size=3), url=URLS)
+def test_of_a_folder_all_files_are_reached_or_none(scope, start_urls, url):
+    crawl = scope_of(*start_urls, scope=scope)
+    host = host_of(url)
+    assert crawl.reaches(url, host) is crawl.reaches(directory_of(url), host)
+    assert (verdict(crawl, url) is None) is crawl.reaches(url, host)

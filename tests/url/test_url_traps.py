@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from effort import least_cpu
 from gossamer.config.url import UrlSettings
 from gossamer.url.census import Census
-from gossamer.url.traps import TrapWatch, path_trap
+from gossamer.url.traps import TrapWatch, is_tame, path_trap
 
 SETTINGS = UrlSettings()
 
@@ -277,3 +277,17 @@ def test_long_patterns_stay_apart():
     watch = TrapWatch(UrlSettings(max_pattern_urls=5))
     for ending in ("a", "b"):
         assert refused(watch, [f"http://h/{'x' * 400}{ending}/{n}" for n in range(5)]) == []
+
+
+SEGMENTS = st.sampled_from(["a", "b", "c", "7", "", "x.html"])
+
+
+@given(st.lists(SEGMENTS, max_size=8), SEGMENTS, st.integers(1, 4), st.integers(1, 8))
+def test_no_file_of_a_tame_directory_is_a_trap(folders, name, most, longest):
+    chosen = UrlSettings(max_repeated_segments=most, max_path_segments=longest)
+    directory = "http://h/" + "".join(f"{folder}/" for folder in folders)
+    if is_tame(directory, chosen):
+        assert path_trap(directory + name, chosen) is None
+    # Not by calling nothing tame.
+    distinct = len(folders) == len(set(folders)) and most > 1
+    assert not distinct or len(folders) >= longest or is_tame(directory, chosen)

@@ -5,6 +5,7 @@ from functools import lru_cache
 from sys import intern
 
 import xxhash
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.config.handlers import HandlerSettings
@@ -16,16 +17,30 @@ from gossamer.outcomes import Outcome, State
 from gossamer.url.address import port_refusal
 from gossamer.url.canonical import Joiner
 from gossamer.url.families import family_of
-from gossamer.url.parts import authority_of, host_of, md5_of, port_of
+from gossamer.url.parts import directory_of, host_of, md5_of, port_of
 from gossamer.url.plain import KEY_BYTES, distinct
 from gossamer.url.scope import Scope
-from gossamer.url.traps import path_trap
+from gossamer.url.traps import is_tame, path_trap
 
 _OK = Outcome.OK
 _PAGE = int(Kind.PAGE)
 _PENDING = int(State.PENDING)
 _EXCLUDED = int(State.EXCLUDED)
+_OUT = Outcome.POLICY_SCOPE
 _MAX_DETAIL = 500
+_MAX_PLACES = 4_096
+_LONGEST_PLACE = 256
+
+
+class _Place(Struct, frozen=True, gc=False):
+    """What is known of all files in a directory."""
+
+    host: str
+    is_reached: bool
+    """Whether it is in scope, as far as that depends on where it is."""
+    is_port_refused: bool
+    is_tame: bool
+    """Whether none of them can be a trap by its path."""
 
 
 class Finder:
@@ -51,7 +66,7 @@ class Finder:
         self._recent = Recent()
         self._news_desk = NewsDesk(joiner)
         self._on_probation = Recent(100_000)
-        self._server = lru_cache(maxsize=4_096)(self._judge_server)
+        self._place = lru_cache(maxsize=_MAX_PLACES)(self._judge_place)
 
     def findings(
         self,
@@ -200,21 +215,34 @@ class Finder:
     ) -> None:
         """Put a URL that was not reported lately among the findings."""
         self._recent.add(md5[:KEY_BYTES])
-        host, is_port_refused = self._server(authority_of(url))
+        # Nearly all are files in directories of which some were judged before.
+        directory = directory_of(url)
+        is_long = len(directory) > _LONGEST_PLACE
+        place = self._judge_place(directory) if is_long else self._place(directory)
         detail = ""
-        verdict = self._scope.verdict(url, host, depth)
-        if verdict is None and (trap := path_trap(url, self._url_settings)) is not None:
-            verdict, detail = Outcome.POLICY_TRAP, trap
-        if verdict is None and is_port_refused:
+        verdict = self._scope.verdict_within(url, depth) if place.is_reached else _OUT
+        if verdict is None and not (place.is_tame and "?" not in url):
+            trap = path_trap(url, self._url_settings)
+            if trap is not None:
+                verdict, detail = Outcome.POLICY_TRAP, trap
+        if verdict is None and place.is_port_refused:
             verdict = Outcome.POLICY_PORT
-        state = _PENDING if verdict is None else _EXCLUDED
-        outcome = None if verdict is None else int(verdict)
-        found.append(Found(url, md5, host, depth, kind, state, outcome, via, "", detail))
+        if verdict is None:
+            found.append(Found(url, md5, place.host, depth, kind, _PENDING, None, via))
+        else:
+            found.append(
+                Found(url, md5, place.host, depth, kind, _EXCLUDED, int(verdict), via, "", detail)
+            )
 
-    def _judge_server(self, authority: str) -> tuple[str, bool]:
-        """Return the host of an authority, and whether its port is refused."""
-        refusal = port_refusal(port_of(authority), self._allowed_ports)
-        return intern(host_of(authority)), refusal is not None
+    def _judge_place(self, directory: str) -> _Place:
+        """Judge a directory for all its files."""
+        host = intern(host_of(directory))
+        return _Place(
+            host,
+            is_reached=self._scope.reaches(directory, host),
+            is_port_refused=port_refusal(port_of(directory), self._allowed_ports) is not None,
+            is_tame=is_tame(directory, self._url_settings),
+        )
 
 
 def _content_type(fetch: Fetch) -> str:

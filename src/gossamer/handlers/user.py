@@ -9,6 +9,7 @@ import importlib
 import runpy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import isasyncgenfunction, iscoroutinefunction
+from types import GeneratorType
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,6 +25,7 @@ Condition = Callable[[Fetch], bool]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MARK = "__gossamer_handler__"
 _MAX_PROBLEM = 1_000
+_SEVERAL = (tuple, list, GeneratorType)
 # Under this name a script is run again in a worker: its `if __name__ == "__main__"` part stays
 # quiet.
 _SCRIPT_NAME = "__gossamer_worker__"
@@ -106,6 +108,9 @@ def run_handlers(
 
 
 def _items(result: Iterable[Any] | None) -> Iterable[Any]:
+    # Whether something is a mapping takes long to find out; most results are none by their type.
+    if isinstance(result, _SEVERAL):
+        return result
     return (result,) if isinstance(result, str | Mapping) else result or ()
 
 

@@ -25,6 +25,11 @@ class VisitedPage:
         return self._document.fetch
 
     @property
+    def understood(self) -> Page:
+        """All that was understood of it."""
+        return self._page
+
+    @property
     def url(self) -> str:
         """The canonical URL."""
         return self._document.fetch.visit.url

@@ -7,7 +7,7 @@ name go before that, because they share one index that the first change of the t
 """
 
 from collections import Counter
-from itertools import filterfalse
+from itertools import filterfalse, repeat
 from typing import Final, cast
 
 from turbohtml import Document as Tree
@@ -17,6 +17,7 @@ from turbohtml import Link as Place
 from gossamer.config.parse import ParseSettings
 from gossamer.messages import Link, Page
 from gossamer.outcomes import Outcome
+from gossamer.parse.charset import encoder_of
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import (
     NOTHING_ASKED,
@@ -90,6 +91,10 @@ def understand_html(
         if told is None:
             rest = _RestReader(skimmed, url, settings, joiner, notes)
             return rest.page(content_type, refresh_header, names)
+        if told.is_assets_only and not notes:
+            page = _ordinary_page(content_type, skimmed, told, url, settings, joiner)
+            if page is not None:
+                return page
         references = References(
             url,
             joiner,
@@ -298,6 +303,45 @@ class _RestReader(_Reader):
     def _fingerprint(self, unseen: list[Element]) -> int | None:
         del unseen
         return self._skimmed.simhash
+
+
+def _ordinary_page(
+    content_type: str,
+    skimmed: Skimmed,
+    told: Told,
+    url: str,
+    settings: ParseSettings,
+    joiner: Joiner,
+) -> Page | None:
+    """Put a page together that has only plain links and assets, as most have: the hot path.
+
+    None if that needs more care: some references are too many, or in an encoding of old.
+    """
+    skimmed.references.pop("", None)
+    hrefs = list(skimmed.references)
+    end = len(hrefs)
+    for _, references in told.needed:
+        hrefs += references
+    if len(hrefs) > settings.max_links or (
+        encoder_of(skimmed.charset) and not all(map(str.isascii, hrefs))
+    ):
+        return None
+    urls = joiner.join_all(url, hrefs)
+    links = tuple(map(Link, filter(None, dict.fromkeys(urls[:end])), repeat("a")))
+    assets: list[Link] = []
+    for kind, references in told.needed:
+        start, end = end, end + len(references)
+        assets += map(Link, filter(None, dict.fromkeys(urls[start:end])), repeat(kind))
+    description = skimmed.description
+    return Page(
+        content_type=content_type,
+        charset=skimmed.charset,
+        title=_trimmed(skimmed.title, MAX_TITLE),
+        links=links,
+        assets=tuple(assets),
+        description=None if description is None else _trimmed(description, MAX_DESCRIPTION),
+        simhash=skimmed.simhash,
+    )
 
 
 def _page_told(

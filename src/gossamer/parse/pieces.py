@@ -6,8 +6,9 @@ does not depend on the page that it is in, so it is read once and remembered as 
 
 import re
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
+from msgspec import Struct
 from turbohtml import parse
 
 from gossamer.parse.directives import ROBOTS_NAMES, metas_for
@@ -40,11 +41,13 @@ _LEARNED_AT_ONCE: Final = 2
 _MOST_PIECES: Final = 256
 _LONGEST_REMEMBERED: Final = 512
 _MOST_REMEMBERED: Final = 4_096
+_LONGEST_TOGETHER: Final = 4_096
+_MOST_TOGETHER: Final = 1_024
 # Those who ask under several names speak of few of them at a time.
 _MOST_MEMORIES: Final = 8
 
 
-class Told(NamedTuple):
+class Told(Struct, frozen=True):
     """What a piece says, or all pieces of a page."""
 
     links: list[tuple[str, str, bool]]
@@ -58,6 +61,8 @@ class Told(NamedTuple):
     """Contents of the meta elements for robots."""
     is_assets_only: bool
     """As of most pieces."""
+    needed: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Of all pieces of a page: the references of its assets by kind, each once."""
 
 
 class _NoJoiner:
@@ -87,12 +92,25 @@ class Pieces:
     def __init__(self, names: frozenset[str] = ROBOTS_NAMES) -> None:
         self._names = names
         self._told: dict[bytes, Told | None] = {}
+        self._pages: dict[tuple[bytes, ...], Told] = {}
+        """What all pieces of a page say: those of pages in one folder are mostly the same."""
         self._turn = 0
 
     def told_by(self, pieces: list[bytes]) -> Told | None:
         """Return what the pieces of a page say; None if that takes the page as a whole."""
         if len(pieces) > _MOST_PIECES:
             return None
+        together = tuple(pieces)
+        told = self._pages.get(together)
+        if told is None:
+            told = self._put_together(pieces)
+            if told is not None and sum(map(len, pieces)) <= _LONGEST_TOGETHER:
+                if len(self._pages) >= _MOST_TOGETHER:
+                    self._pages.clear()
+                self._pages[together] = told
+        return told
+
+    def _put_together(self, pieces: list[bytes]) -> Told | None:
         known = self._told
         unknown = [piece for piece in pieces if piece not in known]
         if len(unknown) > _MOST_UNKNOWN:
@@ -110,7 +128,7 @@ class Pieces:
                 refused += told.refused
                 languages += told.languages
                 robots += told.robots
-        return Told(links, assets, refused, languages, robots, is_assets_only)
+        return Told(links, assets, refused, languages, robots, is_assets_only, _by_kind(assets))
 
     def _learn(self, unknown: list[bytes]) -> None:
         """Read some that may come again; others each time, for many are of one page only."""
@@ -125,6 +143,15 @@ class Pieces:
                 self._told.clear()
             self._told[piece] = told
         return told
+
+
+def _by_kind(assets: list[tuple[str, str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    tables: dict[str, dict[str, None]] = {}
+    for kind, reference in assets:
+        # What is left of a mere fragment is nothing.
+        if reference:
+            tables.setdefault(kind, {})[reference] = None
+    return tuple((kind, tuple(table)) for kind, table in tables.items())
 
 
 def _read(piece: bytes, names: frozenset[str] = ROBOTS_NAMES) -> Told | None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from html.entities import html5
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
 from turbohtml import parse
 
 from gossamer.parse.directives import ROBOTS_NAMES
@@ -37,7 +38,7 @@ def _compiled() -> "tuple[Skim, Said] | tuple[None, None]":
 _skim, _said = _compiled()
 
 
-class Skimmed(NamedTuple):
+class Skimmed(Struct, frozen=True, gc=False):
     """What a page says, as far as it was read; the pieces are for the parser."""
 
     charset: str

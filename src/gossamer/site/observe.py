@@ -14,18 +14,19 @@ from gossamer.site.observation import Observation, Weight
 _MAX_DIGITS: Final = 15
 
 
-def observe(page: VisitedPage) -> Iterator[Observation]:
-    """Yield the one record of a page."""
-    body = page.body
-    yield Observation(
+def observe(page: VisitedPage) -> tuple[Observation]:
+    """Return the one record of a page."""
+    body, understood = page.body, page.understood
+    record = Observation(
         sha256=hashlib.sha256(body).hexdigest() if body else "",
         assets=page.assets,
-        description=page.description,
-        canonical=page.canonical,
-        languages=dict(page.languages),
-        noindex=page.noindex,
-        nofollow=page.nofollow,
+        description=understood.description,
+        canonical=understood.canonical,
+        languages=dict(understood.languages),
+        noindex=understood.noindex,
+        nofollow=understood.nofollow,
     )
+    return (record,)
 
 
 def weigh(page: VisitedPage) -> Iterator[Weight]:

@@ -29,4 +29,4 @@ class Recall:
             page = visited_page(self._archive, row, row.fetch, self._settings, self._joiner)
         except StoreError:
             return None
-        return next(observe(page), None)
+        return observe(page)[0]

@@ -59,7 +59,7 @@ _PATH: Final = (
     r"[A-Za-z0-9_~,;=+()!$*@-][A-Za-z0-9_~,;=+()!$*@/.-]*(?:\?[A-Za-z0-9_~,;=+()!$*@/.:&-]+)?"
 )
 _PLAIN: Final = re.compile(rf"((?:\.\./)*)(/?{_PATH})")
-_PLAIN_NAME: Final = re.compile(rf"(?:{_PATH})?")
+_PLAIN_PATH: Final = re.compile(rf"/(?:{_PATH})?")
 _PLAIN_URL: Final = re.compile(rf"https?://(?:[a-z0-9-]+\.)+[a-z]{{2,}}/(?:{_PATH})?")
 _DOT_SEGMENT: Final = "/."
 _PUNYCODE: Final = "xn--"
@@ -136,8 +136,8 @@ class Joiner:
         self._memories = Generations(_Memory, _weigh_memory, share)
         self._keys = Generations(_key_of, _weigh_key, share)
         """The keys of URLs, where there is no table of them."""
-        self._known: dict[str, str] = {}
-        """The authorities of directories that are written as they should be."""
+        self._known: set[str] = set()
+        """Authorities that are written as they should be."""
         self._given: str | None = None
         self._base: str | None = None
         self._authority = self._directory = ""
@@ -190,32 +190,31 @@ class Joiner:
     def _go_to(self, base: str) -> None:
         """Take another page as the base."""
         self._given = base
-        end = base.rfind("/") + 1
-        directory = base[:end]
-        authority = self._known.get(directory)
-        if authority is not None and self._stays_plain(base, end):
+        authority = authority_of(base)
+        if authority in self._known and self._stays_plain(base, len(authority)):
             self._base = base
         else:
             self._base = canonicalize(base, self._settings)
-            directory = directory_of(self._base) if self._base is not None else ""
-            authority = authority_of(directory)
-            self._note(directory, authority)
-        self._authority, self._directory = authority, directory
+            base = self._base or ""
+            authority = authority_of(base)
+            self._note(authority)
+        self._authority, self._directory = authority, directory_of(base)
 
     def _stays_plain(self, base: str, start: int) -> bool:
-        """Whether a URL is canonical as it is written if its directory, up to `start`, is so."""
+        """Whether a URL is canonical as it is written if its authority, up to `start`, is so."""
         return (
-            _PLAIN_NAME.fullmatch(base, start) is not None
+            _PLAIN_PATH.fullmatch(base, start) is not None
+            and _DOT_SEGMENT not in base
             and len(base) <= self._max_bytes
             and not (self._tidies and "?" in base)
         )
 
-    def _note(self, directory: str, authority: str) -> None:
-        """Know a directory again, unless there is none, or it is longer than most are."""
+    def _note(self, authority: str) -> None:
+        """Know an authority again, unless there is none, or it is longer than most are."""
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        if 0 < len(directory) <= _LONGEST_KNOWN:
-            self._known[directory] = authority
+        if 0 < len(authority) <= _LONGEST_KNOWN:
+            self._known.add(authority)
 
     def _open_memories(self) -> None:
         """Open the memories that belong to the base."""

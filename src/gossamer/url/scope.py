@@ -45,8 +45,10 @@ class Scope:
 
     def verdict(self, url: str, host: str, depth: int) -> Outcome | None:
         """Return None for a canonical URL that is in scope, else the reason."""
-        if not self._reaches(url, host):
-            return _OUT
+        return self.verdict_within(url, depth) if self.reaches(url, host) else _OUT
+
+    def verdict_within(self, url: str, depth: int) -> Outcome | None:
+        """Return the same for a URL whose folder is reached."""
         for expression in self._exclude:
             if expression.search(url):
                 return _OUT
@@ -54,7 +56,8 @@ class Scope:
             return _OUT
         return _TOO_DEEP if 0 <= self._max_depth < depth else None
 
-    def _reaches(self, url: str, host: str) -> bool:
+    def reaches(self, url: str, host: str) -> bool:
+        """Whether a URL lies where the start URLs do; all files of one folder do, or none."""
         match self._settings.scope:
             case "host":
                 return site_of(url) in self._sites

@@ -37,6 +37,16 @@ def path_trap(url: str, settings: UrlSettings, parent: str = "") -> str | None:
     return reason
 
 
+def is_tame(directory: str, settings: UrlSettings) -> bool:
+    """Whether no file in a directory can be a trap by its path alone, whatever its name."""
+    segments = directory.split("/")[3:-1]
+    # With the name there is one segment more, and at most one more double.
+    return (
+        len(segments) < settings.max_path_segments
+        and len(segments) - len(set(segments)) + 1 < settings.max_repeated_segments
+    )
+
+
 def _segments_trap(segments: list[str], settings: UrlSettings) -> str | None:
     if not segments[-1]:
         segments.pop()
