@@ -184,6 +184,7 @@ class Transfer:
             self.is_held
             and shared.form.is_uniform
             and not (self._had_more or self._heads_only or is_sitemap)
+            and self._limits is shared.settings
             and not (proxy or shared.settings.proxy)
         )
 
