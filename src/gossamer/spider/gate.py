@@ -22,7 +22,7 @@ from gossamer.messages import Visit
 from gossamer.spider.head import Head
 from gossamer.spider.loop import Loop, Tap
 from gossamer.spider.mend import Mended, Passed, inspect
-from gossamer.spider.plain_head import PlainHeads
+from gossamer.spider.plain_head import Peek, PlainHeads
 from gossamer.spider.relay import Relay
 from gossamer.spider.sockets import bytes_taken
 
@@ -102,6 +102,7 @@ class Gate:
         self._loop = loop
         self._clock = clock
         self._read_plain = plain_heads.read
+        self._peek_head: Peek = plain_heads.peek or self._peek
         # A dict for its keys: in order, and quick to leave.
         self._entered: dict[Held, None] = {}
         self.is_open = not hasattr(select, "EPOLLET")
@@ -170,9 +171,13 @@ class Gate:
         """Look at what has arrived, and let libcurl have it once the head is there."""
         descriptor = transfer.gate_descriptor
         try:
-            data = self._peek(descriptor)
-            head = None if transfer.has_lines else self._read_plain(data)
-            if head is not None:
+            arrived = self._peek_head(descriptor)
+            if isinstance(arrived, bytes):
+                data = arrived
+                head = self._read_plain(data)
+            else:
+                head, data = arrived, arrived.raw
+            if head is not None and not transfer.has_lines:
                 transfer.know(head)
                 self._let_pass(transfer)
                 return
