@@ -165,6 +165,17 @@ def test_conditions_do_not_leak_into_the_next_visit(
     assert server.accepted == 1, "304 with a length left the connection usable"
 
 
+def test_deadlines_of_a_visit_are_not_those_of_the_next(
+    server: RawServer, make_spider: MakeSpider
+) -> None:
+    spider = make_spider(min_rate_seconds=0.4)
+    hurried = fetch_one(spider, url(server, "slow"), manner=Manner(timeout_ms=100))
+    assert not hurried.success
+    assert fetch_one(spider, url(server, "a"), manner=Manner(timeout_ms=2_000)).success
+    assert fetch_one(spider, url(server, "a"), manner=Manner(timeout_ms=100)).success
+    assert fetch_one(spider, url(server, "slow")).success
+
+
 def test_a_handle_asks_for_each_visit_as_a_new_one_would(
     server: RawServer, make_spider: MakeSpider
 ) -> None:

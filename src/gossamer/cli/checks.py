@@ -51,6 +51,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         page_reader(),
         link_joiner(),
         record_writer(),
+        head_reader(),
         authorities(settings.spider),
         open_files(files_allowed(), settings.crawl.concurrency),
         clock(time.time()),
@@ -118,6 +119,13 @@ def record_writer() -> Check:
     from gossamer.store.group import is_compiled
 
     return _compiled_part("record writer", "keeping a page takes a third longer", is_compiled())
+
+
+def head_reader() -> Check:
+    """Check the part that reads the heads of responses."""
+    from gossamer.spider.plain_head import is_compiled
+
+    return _compiled_part("head reader", "fetching a page takes a tenth longer", is_compiled())
 
 
 def _compiled_part(name: str, loss: str, is_compiled: bool) -> Check:

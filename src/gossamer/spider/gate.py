@@ -18,8 +18,11 @@ from typing import Any, Final, Protocol
 import pycurl
 
 from gossamer.clock import Clock
-from gossamer.spider.loop import Loop
+from gossamer.messages import Visit
+from gossamer.spider.head import Head
+from gossamer.spider.loop import Loop, Tap
 from gossamer.spider.mend import Mended, Passed, inspect
+from gossamer.spider.plain_head import Peek, PlainHeads
 from gossamer.spider.relay import Relay
 from gossamer.spider.sockets import bytes_taken
 
@@ -32,10 +35,11 @@ _PEEK: Final = socket.MSG_PEEK
 _SOCKET: Final = pycurl.ACTIVESOCKET
 _HOLD: Final = pycurl.PAUSE_RECV
 _LET_GO: Final = pycurl.PAUSE_CONT
+_GO_ON: Final = int(pycurl.PREREQFUNC_OK)
 # What stands for the descriptor of a transfer that is not here, or whose request is not out yet.
 OUTSIDE: Final = -1
 _ENTERED: Final = -2
-_EDGES: Final = (
+EDGES: Final = (
     getattr(select, "EPOLLIN", 0) | getattr(select, "EPOLLRDHUP", 0) | getattr(select, "EPOLLET", 0)
 )
 
@@ -43,22 +47,31 @@ _EDGES: Final = (
 class Held(Protocol):
     """What the gate needs of a transfer."""
 
+    visit: Visit
     pause: Callable[[int], None]
     getinfo: Callable[[int], Any]
     """Both of its handle."""
     is_held: bool
     """Whether its response is looked at before libcurl sees it."""
+    has_lines: bool
+    """Whether libcurl hands over the lines of the head."""
+    sent_at: float
+    """When the request left: rather later than it did, so that gaps are kept."""
     gate_descriptor: int
     gate_peeked: int
-    look: Callable[[], None]
-    """Calls `Gate.look` for it."""
+    tap: Tap
+    """Has `Gate.look` called for it."""
 
-    def note_sent(self, now: float) -> None:
-        """Remember that the request has left."""
+    def know(self, head: Head) -> None:
+        """Take a head that was read here."""
         ...
 
-    def note_arrival(self, data: bytes) -> bool:
-        """Understand the head from what has arrived; False if it is not plain."""
+    def report_sent(self) -> None:
+        """Tell whoever asked for it that the request has left."""
+        ...
+
+    def start_over(self) -> None:
+        """Forget what a kept connection said that proved dead: it is not the response."""
         ...
 
     def want_lines(self) -> None:
@@ -85,9 +98,11 @@ class Held(Protocol):
 class Gate:
     """Holds transfers back until their response can be looked at."""
 
-    def __init__(self, loop: Loop, clock: Clock) -> None:
+    def __init__(self, loop: Loop, clock: Clock, plain_heads: PlainHeads) -> None:
         self._loop = loop
         self._clock = clock
+        self._read_plain = plain_heads.read
+        self._peek_head: Peek = plain_heads.peek or self._peek
         # A dict for its keys: in order, and quick to leave.
         self._entered: dict[Held, None] = {}
         self.is_open = not hasattr(select, "EPOLLET")
@@ -96,36 +111,42 @@ class Gate:
         self._borrowed: dict[int, socket.socket] = {}
         loop.on_settled = self.settle
 
-    def enter(self, transfer: Held) -> None:
-        """Hold back a transfer whose request is about to go out."""
-        if transfer.gate_descriptor >= 0:
+    def enter(
+        self, transfer: Held, _peer: object, _own: object, _peer_port: object, _own_port: object
+    ) -> int:
+        """Hold back a transfer whose request is about to go out: libcurl calls this."""
+        if transfer.sent_at:
             # It has been here before, on a kept connection that proved dead.
             self.leave(transfer)
+            transfer.start_over()
         if transfer.is_held:
             transfer.pause(_HOLD)
         transfer.gate_descriptor = _ENTERED
         self._entered[transfer] = None
+        return _GO_ON
 
     def settle(self) -> None:
         """Note whose request is out by now, and watch their connections."""
-        if not self._entered:
+        entered = self._entered
+        if not entered:
             return
         loop = self._loop
-        sending: dict[Held, None] = {}
+        self._entered = {}
         now = self._clock.monotonic()
-        for transfer in self._entered:
+        for transfer in entered:
             descriptor = transfer.getinfo(_SOCKET)
-            if descriptor < 0 or loop.is_sending(descriptor):
-                sending[transfer] = None
+            if descriptor < 0 or not (
+                loop.tap_sent(descriptor, transfer.tap)
+                if transfer.is_held
+                else not loop.is_sending(descriptor)
+            ):
+                self._entered[transfer] = None
+                transfer.sent_at = transfer.sent_at or now
                 continue
-            transfer.note_sent(now)
-            if transfer.is_held:
-                transfer.gate_descriptor = descriptor
-                transfer.gate_peeked = 0
-                loop.tap(descriptor, _EDGES, transfer.look)
-            else:
-                transfer.gate_descriptor = OUTSIDE
-        self._entered = sending
+            transfer.sent_at = now
+            transfer.gate_descriptor = descriptor if transfer.is_held else OUTSIDE
+            if transfer.visit.report_start:
+                transfer.report_sent()
 
     def leave(self, transfer: Held) -> None:
         """Forget a transfer that ended while it was held back."""
@@ -150,15 +171,20 @@ class Gate:
         """Look at what has arrived, and let libcurl have it once the head is there."""
         descriptor = transfer.gate_descriptor
         try:
-            borrowed = self._borrowed.get(descriptor) or self._borrow(descriptor)
-            data = borrowed.recv(_FIRST_PEEK_BYTES, _PEEK)
-            if transfer.note_arrival(data):
+            arrived = self._peek_head(descriptor)
+            if isinstance(arrived, bytes):
+                data = arrived
+                head = self._read_plain(data)
+            else:
+                head, data = arrived, arrived.raw
+            if head is not None and not transfer.has_lines:
+                transfer.know(head)
                 self._let_pass(transfer)
                 return
             found, seen = self._inspect(descriptor, data)
             if found is None and seen < _LARGEST_PEEK_BYTES and self._has_ended(descriptor):
                 # What came between the two calls is there now; more will not come.
-                data = self._peek(descriptor, _FIRST_PEEK_BYTES)
+                data = self._peek(descriptor)
                 found, seen = self._inspect(descriptor, data)
                 found = found or Passed()
         except BlockingIOError:
@@ -179,8 +205,13 @@ class Gate:
             self._relay(transfer, descriptor)
 
     def _let_pass(self, transfer: Held) -> None:
-        self.leave(transfer)
-        _let_read(transfer)
+        self._loop.untap(transfer.gate_descriptor)
+        transfer.gate_descriptor = OUTSIDE
+        try:
+            transfer.pause(_LET_GO)
+        except pycurl.error:
+            # The transfer failed at once, and libcurl reports it in its own way.
+            pass
 
     def _inspect(self, descriptor: int, data: bytes) -> tuple[Passed | Mended | None, int]:
         found = inspect(data) if data else Passed()
@@ -204,7 +235,7 @@ class Gate:
         poller.register(descriptor, select.POLLRDHUP)
         return bool(poller.poll(0))
 
-    def _peek(self, descriptor: int, size: int) -> bytes:
+    def _peek(self, descriptor: int, size: int = _FIRST_PEEK_BYTES) -> bytes:
         return self._borrow(descriptor).recv(size, _PEEK)
 
     def _borrow(self, descriptor: int) -> socket.socket:

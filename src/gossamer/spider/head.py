@@ -43,11 +43,14 @@ class Head(Struct, gc=False):
     headers: tuple[tuple[str, str], ...] = ()
     complete: bool = False
     """Whether the empty line at its end has arrived."""
+    content_length: int | None = None
+    is_usual: bool = False
+    """200 and a length: nothing in it calls for a closer look."""
+    # plain_head.c fills in the fields up to here, in this order.
     fault: Outcome | None = None
     """What makes the response unusable."""
     detail: str = ""
     flags: tuple[str, ...] = ()
-    content_length: int | None = None
     chunked: bool = False
     ambiguous: bool = False
     """Usable, but the connection it came on is not to be used again."""
@@ -55,8 +58,6 @@ class Head(Struct, gc=False):
     """Content codings in the order in which they were applied."""
     locations: tuple[str, ...] = ()
     retry_after: str | None = None
-    is_usual: bool = False
-    """200 and a length: nothing in it calls for a closer look."""
 
 
 def read_head(lines: Sequence[bytes], settings: SpiderSettings) -> Head:

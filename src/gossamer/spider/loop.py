@@ -1,13 +1,15 @@
 """libcurl's multi interface on an epoll of our own: cost follows activity, not connections."""
 
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 import pycurl
 
-Ended = tuple[pycurl.Curl, int, str]
-"""A handle whose transfer is over, libcurl's error code (0 is success) and its words."""
+Failed = tuple[pycurl.Curl, int, str]
+"""A handle whose transfer failed, libcurl's error code and its words."""
+Tap = tuple[int, Callable[[Any], None], Any]
+"""What is waited for on a connection, what is called then, and with what."""
 
 _READ: Final = select.POLLIN
 _GONE: Final = getattr(select, "POLLRDHUP", 0)
@@ -17,9 +19,11 @@ _MASKS: Final = {
     pycurl.POLL_OUT: _WRITE,
     pycurl.POLL_INOUT: _READ | _WRITE,
 }
+_NOTHING: Final = pycurl.POLL_REMOVE
 _WRITES: Final = frozenset((pycurl.POLL_OUT, pycurl.POLL_INOUT))
 _AT_ONCE: Final = pycurl.SOCKET_TIMEOUT
-_BATCH: Final = 512
+# No more events than fit into a piece of memory that the C library keeps at hand.
+_BATCH: Final = 80
 _MAX_ROUNDS: Final = 4
 
 
@@ -54,7 +58,7 @@ class Loop:
         self._poller = _make_poller()
         self._news: dict[int, int] = {}
         self._wanted: dict[int, int] = {}
-        self._taps: dict[int, tuple[int, Callable[[], None]]] = {}
+        self._taps: dict[int, Tap] = {}
         self._changed: set[int] = set()
         self._registered: dict[int, int] = {}
         self._watched: dict[int, Callable[[], None]] = {}
@@ -66,17 +70,22 @@ class Loop:
         # Looking them up anew takes as long as some of them do.
         self._add, self._remove = multi.add_handle, multi.remove_handle
         self._timeout, self._act = multi.timeout, multi.socket_action
-        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket)
-        self._multi.setopt(pycurl.M_MAXCONNECTS, max_connections)
-        self._multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
+        multi.setopt(pycurl.M_SOCKETFUNCTION, _note_into(self._news))
+        multi.setopt(pycurl.M_MAXCONNECTS, max_connections)
+        multi.setopt(pycurl.M_PIPELINING, pycurl.PIPE_MULTIPLEX)
 
-    def add(self, handle: pycurl.Curl) -> None:
-        """Take in a transfer; `settle` starts it."""
-        self._add(handle)
-        self._added += 1
+    def start(self, handles: Sequence[pycurl.Curl]) -> None:
+        """Take in transfers and let them begin."""
+        add = self._add
+        for handle in handles:
+            add(handle)
+            self._added += 1
+        # All of them go out in one call: what surrounds it is not paid for each of them.
+        self._running = self._act(_AT_ONCE, 0)[1]
+        self._settle()
 
-    def settle(self) -> None:
-        """Let libcurl do what it wants to do at once: two rounds as a rule."""
+    def _settle(self) -> None:
+        """Let libcurl do what it wants to do at once: one round as a rule."""
         for _ in range(_MAX_ROUNDS):
             # Asked for: as a callback, libcurl's timer would speak several times a request.
             if self._timeout():
@@ -116,11 +125,21 @@ class Loop:
         if self._watched.pop(fd, None) is not None:
             self.forget(fd)
 
-    def tap(self, fd: int, mask: int, callback: Callable[[], None]) -> None:
+    def tap(self, fd: int, tap: Tap) -> None:
         """Watch a connection in place of libcurl."""
-        self._taps[fd] = (mask, callback)
-        if self._registered.get(fd) != mask:
+        self._taps[fd] = tap
+        if self._registered.get(fd) != tap[0]:
             self._changed.add(fd)
+
+    def tap_sent(self, fd: int, tap: Tap) -> bool:
+        """Watch a connection, unless libcurl waits until it can write to it."""
+        # Nearly always it has just said that it wants nothing of it.
+        if self._news.get(fd) != _NOTHING and self.is_sending(fd):
+            return False
+        self._taps[fd] = tap
+        if self._registered.get(fd) != tap[0]:
+            self._changed.add(fd)
+        return True
 
     def untap(self, fd: int) -> None:
         """Watch it no longer."""
@@ -146,22 +165,25 @@ class Loop:
         except OSError:
             pass
 
-    def run(self, timeout: float) -> tuple[list[Ended], bool]:
-        """Wait for one round of events; returns what ended, and whether a watch fired."""
-        milliseconds = self._timeout()
+    def run(self, timeout: float) -> tuple[list[pycurl.Curl], list[Failed], bool]:
+        """Wait for one round of events; returns what ended well or not, and if a watch fired."""
         if self._running < self._added:
             timeout = 0.0
-        elif 0 <= milliseconds < timeout * 1000.0:
-            timeout = milliseconds / 1000.0
+        else:
+            milliseconds = self._timeout()
+            if 0 <= milliseconds < timeout * 1000.0:
+                timeout = milliseconds / 1000.0
         watched = False
-        self._tell_changes()
+        if self._news or self._changed:
+            self._tell_changes()
+        taps = self._taps
         for fd, events in self._poller.poll(timeout, _BATCH):
-            tap = self._taps.get(fd)
+            tap = taps.get(fd)
             if tap is not None:
                 if events != _READ:
                     # Whoever has the connection next must hear again that its peer is gone.
                     self._registered[fd] = 0
-                tap[1]()
+                tap[1](tap[2])
             elif fd in self._wanted:
                 # Errors and hang-ups are found out by libcurl when it reads or writes.
                 bits = (events & _READ and pycurl.CSELECT_IN) | (
@@ -174,8 +196,10 @@ class Loop:
                 watched = True
             else:
                 self.forget(fd)
-        self.settle()
-        return self._collect() if self._running < self._added else [], watched
+        self._settle()
+        if self._running < self._added:
+            return *self._collect(), watched
+        return [], [], watched
 
     def close(self) -> None:
         """Close every connection."""
@@ -189,26 +213,31 @@ class Loop:
         self._changed.clear()
 
     def _tell_changes(self) -> None:
-        for fd, what in self._news.items():
-            if what == pycurl.POLL_REMOVE:
-                self._wanted.pop(fd, None)
+        news, wanted, changed = self._news, self._wanted, self._changed
+        for fd, what in news.items():
+            if what == _NOTHING:
+                wanted.pop(fd, None)
             else:
-                self._wanted[fd] = _MASKS.get(what, _READ)
-                self._changed.add(fd)
-        self._news.clear()
-        for fd in self._changed:
-            known = self._registered.get(fd)
-            # Not told again though edges are asked for: those that lie behind us were data,
-            # which somebody has read since.
-            mask = self._taps[fd][0] if fd in self._taps else self._wanted.get(fd)
-            if mask is None or mask == known:
-                continue
-            if known is None:
-                self._register(fd, mask)
-            else:
-                self._poller.modify(fd, mask)
-            self._registered[fd] = mask
-        self._changed.clear()
+                wanted[fd] = _MASKS.get(what, _READ)
+                changed.add(fd)
+        news.clear()
+        if changed:
+            for fd in changed:
+                self._tell(fd)
+            changed.clear()
+
+    def _tell(self, fd: int) -> None:
+        known = self._registered.get(fd)
+        # Not told again though edges are asked for: those that lie behind us were data,
+        # which somebody has read since.
+        mask = self._taps[fd][0] if fd in self._taps else self._wanted.get(fd)
+        if mask is None or mask == known:
+            return
+        if known is None:
+            self._register(fd, mask)
+        else:
+            self._poller.modify(fd, mask)
+        self._registered[fd] = mask
 
     def _register(self, fd: int, mask: int) -> None:
         try:
@@ -216,17 +245,22 @@ class Loop:
         except FileExistsError:
             self._poller.modify(fd, mask)
 
-    def _collect(self) -> list[Ended]:
-        ended: list[Ended] = []
-        while True:
-            waiting, good, bad = self._multi.info_read()
-            ended += [(handle, 0, "") for handle in good]
-            ended += bad
-            if not waiting:
-                return ended
+    def _collect(self) -> tuple[list[pycurl.Curl], list[Failed]]:
+        waiting, good, bad = self._multi.info_read()
+        while waiting:
+            waiting, more_good, more_bad = self._multi.info_read()
+            good += more_good
+            bad += more_bad
+        return good, bad
 
-    def _on_socket(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        self._news[fd] = what
+
+def _note_into(news: dict[int, int]) -> Callable[[int, int, object, object], None]:
+    """Return what libcurl calls, four times a request, to say what it wants of a connection."""
+
+    def note(what: int, fd: int, _multi: object, _data: object) -> None:
+        news[fd] = what
+
+    return note
 
 
 def _make_poller() -> _Poller:

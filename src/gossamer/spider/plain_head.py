@@ -3,13 +3,23 @@
 Nearly all are: complete, of HTTP/1, final, with lines of printable characters only, one length, no
 transfer coding. libcurl has no objection to any of them, so its own reading of the lines need not
 be listened to. Whatever else comes is left to `head.py`, which says the same of these.
+
+Most of them are read by compiled code (plain_head.c) in the call that looks at the connection, if
+it is there; `PlainHeads.read` reads the others, and all where no compiler was at hand when gossamer
+was installed.
 """
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from gossamer.config.spider import SpiderSettings
 from gossamer.spider.head import MAX_COOKIES, NOTABLE, VERSIONS, Head, read_notable
+
+try:
+    from gossamer.spider import _plain_head
+except ImportError:
+    _plain_head = None  # type: ignore[assignment] # mypy takes the module for granted
 
 _STATUS: Final = re.compile(r"(HTTP/1\.[01]) ([2-5][0-9][0-9])(?: .*)?")
 _NAME: Final = re.compile(r"[!#-'*+\-.0-9A-Z^-z|~]+")
@@ -20,6 +30,14 @@ _MAX_KNOWN_BYTES: Final = 256
 # Fields that hardly ever come a second time as they were.
 _FLEETING: Final = NOTABLE | {"etag"}
 _END: Final = b"\r\n\r\n"
+
+Peek = Callable[[int], Head | bytes]
+"""Looks at what has arrived on a connection; returns its head, or the first bytes."""
+
+
+def is_compiled() -> bool:
+    """Whether the compiled part is there."""
+    return _plain_head is not None
 
 
 class _OddError(Exception):
@@ -37,6 +55,10 @@ class PlainHeads:
         self._fields = _Fields()
         self._field = self._fields.__getitem__
         self._notable = self._fields.notable
+        self.peek: Peek | None = None
+        """Of the compiled part, if it is there: reads most plain heads, and leaves the others."""
+        if _plain_head is not None:
+            self.peek = _plain_head.Reader(Head, self._max_end, self._max_lines).peek
 
     def read(self, data: bytes) -> Head | None:
         """Return the head at the start of a response; None if it is not plain or not there yet."""

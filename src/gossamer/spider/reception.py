@@ -58,7 +58,8 @@ class Reception:
 
     def clear(self) -> None:
         """Get ready for the next response."""
-        self.lines.clear()
+        if self.lines:
+            self.lines.clear()
         self._pieces.clear()
         self.whole_head = None
         self._decoder = None

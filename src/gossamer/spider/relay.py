@@ -44,7 +44,7 @@ class Relay:
 
     def start(self) -> None:
         """Begin to read."""
-        self._loop.tap(self._real.fileno(), select.POLLIN, self._pull)
+        self._loop.tap(self._real.fileno(), (select.POLLIN, Relay._pull, self))
         self._pull()
 
     def close(self) -> None:
@@ -96,9 +96,9 @@ class Relay:
         self._pending = self._pending[sent:]
         if self._pending:
             self._loop.untap(self._real.fileno())
-            self._loop.tap(self._ours.fileno(), select.POLLOUT, self._push)
+            self._loop.tap(self._ours.fileno(), (select.POLLOUT, Relay._push, self))
         elif self._ended:
             self.close()
         else:
             self._loop.untap(self._ours.fileno())
-            self._loop.tap(self._real.fileno(), select.POLLIN, self._pull)
+            self._loop.tap(self._real.fileno(), (select.POLLIN, Relay._pull, self))

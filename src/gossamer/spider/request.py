@@ -5,7 +5,7 @@ from typing import Final
 
 from gossamer.config.spider import SpiderSettings
 from gossamer.errors import ConfigError
-from gossamer.messages import Kind, Visit
+from gossamer.messages import Visit
 from gossamer.spider.decode import ACCEPT_ENCODING
 from gossamer.url.parts import authority_of, host_of
 
@@ -15,20 +15,7 @@ _OURS: Final = frozenset(
     ("host", "user-agent", "content-length", "transfer-encoding", "connection")
 )
 
-_UNUSUAL: Final = (int(Kind.CHECK), int(Kind.SITEMAP))
 _SECRET: Final = frozenset(("authorization", "cookie"))
-
-
-def is_plain(visit: Visit) -> bool:
-    """Whether nothing but the URL makes a visit differ from most others."""
-    return (
-        visit.manner is None
-        and visit.etag is None
-        and visit.last_modified is None
-        and not visit.tries
-        and visit.kind not in _UNUSUAL
-        and visit.url.startswith("http:")
-    )
 
 
 class RequestForm:
@@ -67,6 +54,8 @@ class RequestForm:
                 "use printable ASCII characters"
             )
         self._end = self._make_end(self._shown_lines)
+        # Of the last plain request: its URL up to the path, and what follows the path.
+        self._base, self._rest = "/", ""
 
     def lines_for(self, visit: Visit) -> list[str] | None:
         """Return the header lines for a visit that has its own; None for all others."""
@@ -127,6 +116,14 @@ class RequestForm:
         spoken = "2" if version == "2" else "1.1"
         head = f"{method} {url[slash:]} HTTP/{spoken}\r\nHost: {host}\r\n{end}"
         return head.encode("latin-1")
+
+    def plain_head(self, url: str) -> bytes:
+        """Return the head of a GET over HTTP/1 with nothing of its own."""
+        base = self._base
+        if not url.startswith(base):
+            self._base = base = url[: url.index("/", 8) + 1]
+            self._rest = f" HTTP/1.1\r\nHost: {base[base.index('/') + 2 : -1]}\r\n{self._end}"
+        return f"GET {url[len(base) - 1 :]}{self._rest}".encode("latin-1")
 
     def _end_with(self, more: list[str], headers: tuple[tuple[str, str], ...]) -> str:
         lines = self._shown_lines

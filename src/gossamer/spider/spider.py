@@ -38,6 +38,8 @@ _MAX_ALLOWED: Final = 4_096
 _LONGEST_TICK_SECONDS: Final = 0.1
 _SHORTEST_TICK_SECONDS: Final = 0.005
 _OWN_LAG_SECONDS: Final = 0.25
+# No URL begins like this.
+_NO_BASE: Final = "/"
 
 
 class Spider:
@@ -57,7 +59,7 @@ class Spider:
         limit = _raise_descriptor_limit()
         idle = (limit - 2 * _SPARE_DESCRIPTORS) // 2
         self._loop = Loop(min(MAX_IDLE_CONNECTIONS, max(1, idle)))
-        self._gate = Gate(self._loop, clock)
+        self._gate = Gate(self._loop, clock, PlainHeads(settings))
         self._shared = Surroundings(
             settings=settings,
             sitemap_settings=for_sitemaps(settings, max_sitemap_bytes),
@@ -69,18 +71,19 @@ class Spider:
             on_sent=self._on_sent,
             on_new_socket=self._loop.note_new,
             gate=self._gate,
-            plain_heads=PlainHeads(settings),
             first_look_seconds=first_look(0.0, settings),
+            report_seconds=settings.timeout_update_ms / 1000.0,
             proxies=Proxies(settings.proxies),
         )
         # Authorities with an address at which they may be asked: found out once for many visits.
         self._allowed: set[tuple[str, str]] = set()
+        # The last of them, up to the path: most visits are to the same.
+        self._base, self._address = _NO_BASE, ""
         self._open: dict[pycurl.Curl, Transfer] = {}
         self._spare: list[Transfer] = []
         self._finished: list[Fetch] = []
         self._sent: list[tuple[int, float]] = []
         self._due_reports: list[int] = []
-        self._update_seconds = settings.timeout_update_ms / 1000.0
         self._tick = _tick(settings)
         self._sweep_at = 0.0
         self._left_at = clock.monotonic()
@@ -88,25 +91,31 @@ class Spider:
     def start(self, *visits: Visit) -> None:
         """Begin fetches now (S0.20); one that may not be made is finished at once."""
         now, wall = self._clock.monotonic(), self._clock.time()
+        spare, opened = self._spare, self._open
+        handles = []
         for visit in visits:
-            key = authority_of(visit.url), visit.address
-            if visit.manner is not None or key not in self._allowed:
+            if (
+                visit.manner is not None
+                or visit.address != self._address
+                or not visit.url.startswith(self._base)
+            ):
                 refusal = self._refusal(visit)
                 if refusal is not None:
                     self._finished.append(self._refuse(visit, *refusal))
                     continue
-            transfer = self._spare.pop() if self._spare else Transfer(self._shared)
+            transfer = spare.pop() if spare else Transfer(self._shared)
             transfer.begin(visit, now, wall)
-            transfer.report_at = now + self._update_seconds
-            self._open[transfer.handle] = transfer
-            self._loop.add(transfer.handle)
-        # All of them go out in one call: what surrounds it is not paid for each of them.
-        self._loop.settle()
+            handle = transfer.handle
+            opened[handle] = transfer
+            handles.append(handle)
+        if handles:
+            self._loop.start(handles)
 
     def poll(self, timeout: float) -> list[Fetch]:
         """Move everything forward until something ended or is to be told, or time is up."""
         now = self._clock.monotonic()
-        self._forgive_own_lag(now)
+        if now - self._left_at > _OWN_LAG_SECONDS:
+            self._forgive_own_lag(now)
         until = now + timeout
         watched = False
         while True:
@@ -115,10 +124,12 @@ class Spider:
                 wait = self._sweep_at - now
             if self._finished or self._sent or wait < 0.0:
                 wait = 0.0
-            ended, watched = self._loop.run(wait)
-            for handle, code, message in ended:
-                self._finish(self._open.pop(handle), code, message)
+            ended, failed, watched = self._loop.run(wait)
             now = self._clock.monotonic()
+            for handle in ended:
+                self._finish(self._open.pop(handle), 0, "", now)
+            for handle, code, message in failed:
+                self._finish(self._open.pop(handle), code, message, now)
             if now >= self._sweep_at:
                 self._sweep(now)
             if self._finished or watched or self._sent or self._due_reports or now >= until:
@@ -163,6 +174,7 @@ class Spider:
         """Replace the address policy, for connections made from now on."""
         self._shared.policy = policy
         self._allowed.clear()
+        self._base, self._address = _NO_BASE, ""
 
     def cancel(self, trans_ids: AbstractSet[int] | None = None) -> list[Visit]:
         """Stop these now, or everything; returns the visits that were open."""
@@ -203,12 +215,19 @@ class Spider:
 
     def _refusal(self, visit: Visit) -> tuple[Outcome, str] | None:
         """Return why a visit may not be made; what is allowed needs not be judged again."""
-        refusal = self._judge(visit)
-        if refusal is None and visit.manner is None:
+        if visit.manner is not None:
+            return self._judge(visit)
+        authority = authority_of(visit.url)
+        key = authority, visit.address
+        if key not in self._allowed:
+            refusal = self._judge(visit)
+            if refusal is not None:
+                return refusal
             if len(self._allowed) >= _MAX_ALLOWED:
                 self._allowed.clear()
-            self._allowed.add((authority_of(visit.url), visit.address))
-        return refusal
+            self._allowed.add(key)
+        self._base, self._address = f"{authority}/", visit.address
+        return None
 
     def _judge(self, visit: Visit) -> tuple[Outcome, str] | None:
         url = visit.url
@@ -240,15 +259,17 @@ class Spider:
             fetched_at=self._clock.time(),
         )
 
-    def _finish(self, transfer: Transfer, code: int, message: str) -> None:
-        self._finished.append(transfer.finish(code, message))
+    def _finish(self, transfer: Transfer, code: int, message: str, now: float) -> None:
+        self._finished.append(transfer.finish(code, message, now))
         self._put_back(transfer)
 
     def _put_back(self, transfer: Transfer) -> None:
+        """Make a transfer ready for the next visit."""
+        spare = self._spare
         self._loop.remove(transfer.handle)
         transfer.clear()
-        if len(self._spare) < _MAX_SPARE_HANDLES:
-            self._spare.append(transfer)
+        if len(spare) < _MAX_SPARE_HANDLES:
+            spare.append(transfer)
         else:
             transfer.handle.close()
 
@@ -263,19 +284,17 @@ class Spider:
             if isinstance(found, Overdue):
                 transfer.stop(found.outcome, found.detail)
                 del self._open[transfer.handle]
-                self._finish(transfer, 0, "")
+                self._finish(transfer, 0, "", now)
             else:
                 transfer.check_at = found.at
                 transfer.sample = found.sample
         for transfer in [each for each in self._open.values() if each.report_at <= now]:
             self._due_reports.append(transfer.visit.trans_id)
-            transfer.report_at = now + self._update_seconds
+            transfer.report_at = now + self._shared.report_seconds
 
     def _forgive_own_lag(self, now: float) -> None:
         """Time in which we did not look at the sockets is no fault of the servers."""
         lag = now - self._left_at
-        if lag <= _OWN_LAG_SECONDS:
-            return
         for transfer in self._open.values():
             forgiven = min(lag, now - transfer.started)
             transfer.grace += forgiven

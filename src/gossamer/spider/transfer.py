@@ -16,15 +16,15 @@ from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
 from gossamer.spider.cookies import Cookies
 from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look, limits_for
 from gossamer.spider.decode import Decoded
-from gossamer.spider.gate import OUTSIDE, Gate
+from gossamer.spider.gate import EDGES, OUTSIDE, Gate
 from gossamer.spider.head import Head
+from gossamer.spider.loop import Tap  # noqa: TC001 - types of this file are read at run time, too
 from gossamer.spider.mend import Mended
-from gossamer.spider.plain_head import PlainHeads
 from gossamer.spider.proxies import Proxies, without_login
 from gossamer.spider.reception import Reception
 from gossamer.spider.redirect import is_redirect, redirect
 from gossamer.spider.relay import Relay
-from gossamer.spider.request import RequestForm, is_plain
+from gossamer.spider.request import RequestForm
 from gossamer.spider.sockets import Handover, bytes_read, bytes_received, is_established, spoil
 from gossamer.url.address import AddressPolicy
 from gossamer.url.canonical import host_of
@@ -36,10 +36,10 @@ _CHUNK_FRAME_BYTES: Final = 32
 _SUPPRESS_CONNECT_HEADERS: Final = 265
 _URL: Final = pycurl.URL
 _ADDRESS: Final = pycurl.PRIMARY_IP
-_GO_ON: Final = int(pycurl.PREREQFUNC_OK)
 _OK: Final = Outcome.OK
 _CHECK: Final = int(Kind.CHECK)
 _SITEMAP: Final = int(Kind.SITEMAP)
+_UNUSUAL: Final = (_CHECK, _SITEMAP)
 _NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
 
 
@@ -57,9 +57,10 @@ class Surroundings(Struct):
     on_sent: Callable[[int, float], None]
     on_new_socket: Callable[[int], None]
     gate: Gate
-    plain_heads: PlainHeads
     first_look_seconds: float
     """After how much time those without deadlines of their own are looked at."""
+    report_seconds: float
+    """After how much time one that is still open is reported."""
     proxies: Proxies
     cookies: Cookies = field(default_factory=Cookies)
 
@@ -72,7 +73,6 @@ class Transfer:
         "_connecting",
         "_error_number",
         "_had_more",
-        "_has_lines",
         "_heads_only",
         "_is_plainly_set",
         "_is_reported",
@@ -82,7 +82,6 @@ class Transfer:
         "_proxy",
         "_reception",
         "_relay",
-        "_sent_at",
         "_setopt",
         "_shared",
         "_wall",
@@ -93,13 +92,16 @@ class Transfer:
         "getinfo",
         "grace",
         "handle",
+        "has_lines",
         "is_held",
-        "look",
+        "know",
         "pause",
         "report_at",
         "sample",
         "secure",
+        "sent_at",
         "started",
+        "tap",
         "visit",
     )
 
@@ -113,10 +115,12 @@ class Transfer:
         self._more: list[str] = []
         self._had_more = False
         self._heads_only = False
-        self._has_lines = False
+        self.has_lines = False
         # Whether the handle asks as for nearly all visits: over plain HTTP, with the usual lines.
         self._is_plainly_set = False
-        self.look: Callable[[], None] = partial(shared.gate.look, self)
+        self._is_reported = False
+        self.tap: Tap = (EDGES, shared.gate.look, self)
+        self.know: Callable[[Head], None] = self._reception.know
         self.report_at = 0.0
         self.gate_descriptor = OUTSIDE
         self.gate_peeked = 0
@@ -132,13 +136,26 @@ class Transfer:
         self.clear()
 
     def begin(self, visit: Visit, now: float, wall: float) -> None:
-        """Prepare the handle for a visit; the loop starts it."""
+        """Prepare the handle for a visit to an http or https URL; the loop starts it."""
+        shared = self._shared
         self.visit = visit
         self.started = now
         self._wall = wall
-        self.check_at = now + self._shared.first_look_seconds
-        self._setopt(_URL, visit.url)
-        if not self._is_plainly_set or visit.address != self._address or not is_plain(visit):
+        self.check_at = now + shared.first_look_seconds
+        self.report_at = now + shared.report_seconds
+        url = visit.url
+        self._setopt(_URL, url)
+        # Nearly always nothing but the URL makes a visit differ from the last one.
+        if not (
+            self._is_plainly_set
+            and visit.address == self._address
+            and visit.manner is None
+            and visit.etag is None
+            and visit.last_modified is None
+            and not visit.tries
+            and visit.kind not in _UNUSUAL
+            and url[4] == ":"
+        ):
             self._set(visit)
 
     def _set(self, visit: Visit) -> None:
@@ -152,8 +169,8 @@ class Transfer:
             self.check_at = first_look(now, self._limits)
         self.secure = visit.url.startswith("https")
         self.is_held = not (self.secure or shared.gate.is_open)
-        if self._has_lines is self.is_held:
-            self._hear_lines(not self._has_lines)
+        if self.has_lines is self.is_held:
+            self._hear_lines(not self.has_lines)
         handle = self.handle
         proxy = "" if visit.manner is None else visit.manner.proxy
         if proxy or self._proxy:
@@ -184,6 +201,7 @@ class Transfer:
             self.is_held
             and shared.form.is_uniform
             and not (self._had_more or self._heads_only or is_sitemap)
+            and self._limits is shared.settings
             and not (proxy or shared.settings.proxy)
         )
 
@@ -212,7 +230,7 @@ class Transfer:
         progress = Progress(
             started=started,
             connected=is_established(self._connecting),
-            requested_at=self._sent_at + self.grace if self._sent_at else 0.0,
+            requested_at=self.sent_at + self.grace if self.sent_at else 0.0,
             has_head=reception.head().complete,
             received=self._bytes_so_far(),
             secure=self.secure,
@@ -223,20 +241,20 @@ class Transfer:
         """Note why we end the transfer ourselves."""
         self._reception.stop(outcome, detail)
 
-    def finish(self, code: int, message: str) -> Fetch:
+    def finish(self, code: int, message: str, now: float) -> Fetch:
         """Return what became of the visit."""
         reception = self._reception
         head = reception.whole_head or reception.head()
         if not code and head.is_usual and reception.stopped is None and not reception.is_cut:
-            return self._fetch(head, reception.raw(), _OK)
-        if code and not self._has_lines:
+            return self._fetch(head, reception.raw(), _OK, now)
+        if code and not self.has_lines:
             read = self.handle.getinfo(pycurl.HEADER_SIZE)
             if read < len(head.raw):
                 reception.know_part(read)
                 head = reception.head()
-        return self._finish_unusual(code, message, head)
+        return self._finish_unusual(code, message, head, now)
 
-    def _finish_unusual(self, code: int, message: str, head: Head) -> Fetch:
+    def _finish_unusual(self, code: int, message: str, head: Head, now: float) -> Fetch:
         shared, visit = self._shared, self.visit
         raw = self._reception.raw()
         decoded = self._reception.decoded(raw)
@@ -252,7 +270,7 @@ class Transfer:
                 shared.cookies.keep(visit, head.headers, self._wall)
         if self._is_doubtful(head):
             spoil(self.handle.getinfo(pycurl.ACTIVESOCKET))
-        fetch = self._fetch(head, raw, outcome, is_sent=is_sent)
+        fetch = self._fetch(head, raw, outcome, now, is_sent=is_sent)
         fetch.detail = detail
         fetch.flags = verdict.flags
         fetch.redirect_to = target
@@ -264,17 +282,23 @@ class Transfer:
             fetch.retry_after_seconds = retry_after_seconds(head.retry_after, shared.clock.time())
         return fetch
 
-    def _fetch(self, head: Head, raw: bytes, outcome: Outcome, *, is_sent: bool = True) -> Fetch:
+    def _fetch(
+        self, head: Head, raw: bytes, outcome: Outcome, now: float, *, is_sent: bool = True
+    ) -> Fetch:
         """Return what was asked and what came of it, as far as all fetches have that."""
-        shared, visit = self._shared, self.visit
-        now = shared.clock.monotonic()
+        visit = self.visit
         request_head = b""
         if is_sent:
             if visit.report_start and not self._is_reported:
-                self.note_sent(now)
-            method = "HEAD" if self._heads_only else "GET"
-            own = () if visit.manner is None else visit.manner.headers
-            request_head = shared.form.head(visit.url, self._more, head.version, method, own)
+                self.sent_at = now
+                self.report_sent()
+            form = self._shared.form
+            if self._is_plainly_set:
+                request_head = form.plain_head(visit.url)
+            else:
+                method = "HEAD" if self._heads_only else "GET"
+                own = () if visit.manner is None else visit.manner.headers
+                request_head = form.head(visit.url, self._more, head.version, method, own)
         return Fetch(
             visit=visit,
             outcome=outcome,
@@ -287,7 +311,7 @@ class Transfer:
             body=raw,
             address=self.getinfo(_ADDRESS),
             fetched_at=self._wall,
-            sent_at=self._sent_at if is_sent else 0.0,
+            sent_at=self.sent_at if is_sent else 0.0,
             milliseconds=int((now - self.started) * 1000.0),
         )
 
@@ -299,7 +323,7 @@ class Transfer:
         self._more = []
         self._connecting = -1
         self._error_number = 0
-        self._sent_at = 0.0
+        self.sent_at = 0.0
         self._is_reported = False
         self._wire_start = -1
         self._mended = None
@@ -311,27 +335,24 @@ class Transfer:
         self.sample = None
         self.visit = _NO_VISIT
 
-    def note_sent(self, now: float) -> None:
-        """Remember that the request has left: rather later than it did, so that gaps are kept.
+    def report_sent(self) -> None:
+        """Tell whoever asked for it that the request has left.
 
-        It happens twice when a kept connection proved dead and libcurl tries a fresh one.
+        It leaves twice when a kept connection proved dead and libcurl tries a fresh one.
         """
-        self._sent_at = now
-        if self.visit.report_start and not self._is_reported:
+        if not self._is_reported:
             self._is_reported = True
-            self._shared.on_sent(self.visit.trans_id, self._sent_at)
+            self._shared.on_sent(self.visit.trans_id, self.sent_at)
 
-    def note_arrival(self, data: bytes) -> bool:
-        """Understand the head from what has arrived; False if it is not plain."""
-        head = None if self._has_lines else self._shared.plain_heads.read(data)
-        if head is None:
-            return False
-        self._reception.know(head)
-        return True
+    def start_over(self) -> None:
+        """Forget what a kept connection said that proved dead: it is not the response."""
+        self.sent_at = 0.0
+        self.gate_peeked = 0
+        self._reception.know_part(0)
 
     def want_lines(self) -> None:
         """Have libcurl hand over the lines of the head."""
-        if not self._has_lines:
+        if not self.has_lines:
             self._hear_lines(True)
 
     def note_relay(self, relay: Relay) -> None:
@@ -413,7 +434,7 @@ class Transfer:
             pycurl.WRITEFUNCTION: self._reception.take,
             pycurl.OPENSOCKETFUNCTION: self._on_open_socket,
             pycurl.SOCKOPTFUNCTION: self._on_new_socket,
-            pycurl.PREREQFUNCTION: self._on_request,
+            pycurl.PREREQFUNCTION: partial(Gate.enter, self._shared.gate, self),
             pycurl.USERAGENT: settings.user_agent,
             pycurl.HTTPHEADER: self._shared.form.lines,
             # Proxies named in the environment would connect where they like.
@@ -448,7 +469,7 @@ class Transfer:
             handle.setopt(pycurl.CAINFO, self._shared.trust_path)
 
     def _hear_lines(self, wanted: bool) -> None:
-        self._has_lines = wanted
+        self.has_lines = wanted
         self._is_plainly_set = False
         if wanted:
             self.handle.setopt(pycurl.HEADERFUNCTION, self._reception.lines.append)
@@ -485,11 +506,3 @@ class Transfer:
         self._connecting = descriptor
         self._shared.on_new_socket(descriptor)
         return int(pycurl.SOCKOPT_OK)
-
-    def _on_request(self, *_addresses: object) -> int:
-        if self._sent_at:
-            # A kept connection proved dead: whatever it said is not the response.
-            self._reception.know_part(0)
-        self._sent_at = self._shared.clock.monotonic()
-        self._shared.gate.enter(self)
-        return _GO_ON

@@ -1,0 +1,9 @@
+from collections.abc import Callable
+from typing import Any, Self
+
+from gossamer.spider.head import Head
+
+class Reader:
+    def __new__(cls, make_head: Callable[..., Any], max_end: int, max_lines: int, /) -> Self: ...
+    def read(self, data: bytes, /) -> Head | None: ...
+    def peek(self, descriptor: int, /) -> Head | bytes: ...
