@@ -156,7 +156,8 @@ def summary_of(site_map: SiteMap) -> Summary:
         if id(page.assets) not in counted:
             counted.add(id(page.assets))
             for kind, urls in page.assets.items():
-                distinct[kind].update(urls)
+                if urls:
+                    distinct[kind].update(urls)
     fetched = pages + aliases + errors
     return Summary(
         start_url=site_map.start_url,

@@ -26,7 +26,7 @@ _TOGETHER: Final = 8
 """So many pages are encoded, looked through and written together."""
 _ENCODER: Final = msgspec.json.Encoder()
 _BETWEEN: Final = b",\n"
-_Line: Final = msgspec.defstruct("_Line", FIELDS)
+_Line: Final = msgspec.defstruct("_Line", FIELDS, gc=False)
 _fields: Final = attrgetter(*FIELDS)
 
 
@@ -69,7 +69,9 @@ def page_lines(pages: Sequence[Page], between: bytes) -> Iterator[bytes]:
     """Yield pages as JSON, some at a time; each in one line, with this between two of them."""
     for start in range(0, len(pages), _TOGETHER):
         lines = starmap(_Line, map(_fields, pages[start : start + _TOGETHER]))
-        yield safe_json(between.join(map(_ENCODER.encode, lines)))
+        # A text has its line breaks escaped: those that are there end lines.
+        encoded = _ENCODER.encode_lines(lines)[:-1]
+        yield safe_json(encoded.replace(b"\n", between))
 
 
 def encoded(value: object) -> bytes:
