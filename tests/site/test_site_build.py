@@ -2,6 +2,8 @@
 
 import json
 
+from msgspec.structs import replace
+
 from gossamer.catalog.survey import Surveyed
 from gossamer.outcomes import Outcome, State
 from gossamer.site.build import Builder
@@ -28,7 +30,7 @@ def row(doc_id: int, record: object, **fields: object) -> Surveyed:
         targets=b"",
         record=record if isinstance(record, str) else json.dumps(record),
     )
-    return told._replace(**fields)
+    return replace(told, **fields)
 
 
 def pages_of(*rows: Surveyed) -> list[Page]:
@@ -72,7 +74,7 @@ def test_a_fingerprint_is_a_number_without_sign():
 
 def test_only_a_page_that_nobody_observed_is_looked_at():
     looked_at = []
-    builder = Builder(looked_at.append)
+    builder = Builder(look=looked_at.append)
     moved = {"status": 301, "redirect_to": HOME}
     for each in (row(1, ""), row(2, "", **moved), row(3, "", status=304), row(4, {"sha256": "4"})):
         builder.note(Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, [])

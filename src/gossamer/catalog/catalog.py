@@ -198,6 +198,19 @@ class Learned(Struct, frozen=True, gc=False):
     """Wall time of the next try while the state is PENDING."""
 
 
+class Notebook(Protocol):
+    """Keeps links and records of documents in the place of a database that is in memory itself."""
+
+    def keep(
+        self,
+        links: Sequence[tuple[int, bytes]],
+        replaced: Sequence[int],
+        records: Sequence[tuple[int, str]],
+    ) -> None:
+        """Take what documents brought; earlier records of replaced ones no longer count."""
+        ...
+
+
 class Gate(Protocol):
     """Has the last word on URLs about to become known, and remembers what it has counted.
 

@@ -12,7 +12,15 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.catalog.catalog import Committed, Gate, HostClock, RobotsRecord, TrapCount, Verdict
+from gossamer.catalog.catalog import (
+    Committed,
+    Gate,
+    HostClock,
+    Notebook,
+    RobotsRecord,
+    TrapCount,
+    Verdict,
+)
 from gossamer.catalog.digest import packed_digest
 from gossamer.catalog.discover import discover
 from gossamer.catalog.leases import json_list
@@ -90,9 +98,11 @@ class Commit:
         settings: CatalogSettings,
         now: float,
         gate: Gate | None = None,
+        notebook: Notebook | None = None,
     ) -> None:
         self._connection = connection
         self._gate = gate
+        self._notebook = notebook
         self._memory = memory
         self._settings = settings
         self._now = now
@@ -102,7 +112,7 @@ class Commit:
         self._judged: list[tuple[object, ...]] = []
         self._links: list[tuple[int, bytes]] = []
         self._records: list[tuple[int, str]] = []
-        self._replaced: list[tuple[int]] = []
+        self._replaced: list[int] = []
         self._found: list[tuple[Found, int | None]] = []
         self._ends: dict[int, int] = {}
 
@@ -193,7 +203,7 @@ class Commit:
         if findings.records:
             self._records += [(known.doc_id, record) for record in findings.records]
         if is_replaced:
-            self._replaced.append((known.doc_id,))
+            self._replaced.append(known.doc_id)
 
     def _tell(self, gate: Gate, known: Facts, findings: Findings) -> None:
         """Tell the gate what a URL on probation brought."""
@@ -268,9 +278,12 @@ class Commit:
         write = self._connection.executemany
         insert_many(self._connection, QUERIES["insert_fetch"], self._fetches)
         write(QUERIES["judge_url"], self._judged)
-        insert_many(self._connection, QUERIES["put_links"], self._links)
-        write(QUERIES["delete_records"], self._replaced)
-        insert_many(self._connection, QUERIES["insert_record"], self._records)
+        if self._notebook is not None:
+            self._notebook.keep(self._links, self._replaced, self._records)
+        else:
+            insert_many(self._connection, QUERIES["put_links"], self._links)
+            write(QUERIES["delete_records"], [(doc_id,) for doc_id in self._replaced])
+            insert_many(self._connection, QUERIES["insert_record"], self._records)
         write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
 
 

@@ -14,6 +14,7 @@ from gossamer.catalog.catalog import (
     FetchRow,
     HostClock,
     HostRow,
+    Notebook,
     Pending,
     RobotsRecord,
     TrapCount,
@@ -30,6 +31,8 @@ _RATE_LIMIT: Final = 1_000_000
 
 class SqliteReader:
     """Answers out of one database; changes nothing."""
+
+    _notebook: Notebook | None = None
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -208,12 +211,12 @@ class SqliteReader:
         return survey.known(self._database)
 
     def surveyed(self, doc_id: int) -> survey.Surveyed:
-        """Return a document with its links and what a handler noted of it."""
+        """Return a document with its links and what a handler noted of it, if both are here."""
         return self.surveyed_all([doc_id])[doc_id]
 
     def surveyed_all(self, doc_ids: Iterable[int]) -> dict[int, survey.Surveyed]:
         """Return such documents by their numbers."""
-        return survey.surveyed(self._database, doc_ids)
+        return survey.surveyed(self._database, doc_ids, notes=self._notebook is None)
 
     def kept_out_as(self, outcome: Outcome, detail: str) -> int:
         """Return how many URLs are kept out for this reason."""

@@ -1,7 +1,10 @@
 """The catalog as a map of one site needs it: all its URLs by their keys, then their rows."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from itertools import starmap
+from typing import Final
+
+from msgspec import Struct
 
 from gossamer.catalog.connection import Database
 from gossamer.catalog.leases import json_list
@@ -11,7 +14,7 @@ _STEP: Final = 2_000
 _WORD: Final = 1 << 64
 
 
-class Surveyed(NamedTuple):
+class Surveyed(Struct, frozen=True, gc=False):
     """A document with its latest try, its links and what a handler noted; numbers as stored."""
 
     doc_id: int
@@ -26,9 +29,9 @@ class Surveyed(NamedTuple):
     signed_simhash: int | None
     redirect_to: str | None
     title: str
-    targets: bytes
+    targets: bytes = b""
     """Keys of the pages it links to: the first 8 bytes of the md5 of each."""
-    record: str
+    record: str = ""
     """The latest record of a handler, as JSON; empty when there is none."""
 
     @property
@@ -49,13 +52,16 @@ def known(database: Database) -> Iterator[list[tuple[int, bytes, str, int]]]:
         yield rows
 
 
-def surveyed(database: Database, doc_ids: Iterable[int]) -> dict[int, Surveyed]:
-    """Return what is known of documents."""
+def surveyed(
+    database: Database, doc_ids: Iterable[int], *, notes: bool = True
+) -> dict[int, Surveyed]:
+    """Return what is known of documents, unless without `notes` with their links and records."""
+    query = QUERIES["survey_rows" if notes else "survey_results"]
     # In their order: neighbours are found faster.
     wanted = json_list(sorted(doc_ids))
     with database.doing("read URLs") as connection:
-        rows = connection.execute(QUERIES["survey_rows"], (wanted,)).fetchall()
-    return {row[0]: Surveyed._make(row) for row in rows}
+        rows = connection.execute(query, (wanted,)).fetchall()
+    return {row.doc_id: row for row in starmap(Surveyed, rows)}
 
 
 def kept_out_as(database: Database, outcome: int, detail: str) -> int:

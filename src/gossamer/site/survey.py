@@ -36,6 +36,7 @@ from gossamer.site.audit.standing import is_html
 from gossamer.site.build import FINE, Builder, Look, error_of
 from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
 from gossamer.site.model import Page, SiteMap
+from gossamer.site.notes import Notes, StoredNotes
 from gossamer.site.settings import TRIES
 from gossamer.url.parts import authority_of, host_of, md5_of, site_of
 from gossamer.urlserver.robots_rules import RuleSet
@@ -57,8 +58,9 @@ _MAYBE_PASSING: Final = _PASSING | {Outcome.HTTP_4XX}
 class Survey:
     """Looks at the catalog of a crawl of one site; `settings` are those that the user gave."""
 
-    def __init__(self, start: str, settings: Settings) -> None:
+    def __init__(self, start: str, settings: Settings, notes: Notes | None = None) -> None:
         self._start = start
+        self._notes = notes or StoredNotes()
         self._settings = settings
         self._max_depth = settings.crawl.max_depth
         self._max_pages = settings.crawl.max_pages
@@ -95,7 +97,7 @@ class Survey:
     ) -> SiteMap:
         """Return the map of all that was reached, without its time."""
         names = Names(catalog)
-        builder = Builder(look)
+        builder = Builder(self._notes, look)
         with nothing_collected():
             found = self._walk(catalog, names, on_page=builder.note)
         stopped_by = _STOPPED_BY.get(summary.reason, summary.reason)
@@ -218,7 +220,7 @@ class Survey:
             sitemap=self._sitemap(catalog),
             links_first=links_first,
         )
-        return closure(catalog, names, start, reach, on_page)
+        return closure(catalog, self._notes, names, start, reach, on_page)
 
 
 def _trap_notes(catalog: SqliteCatalog, found: Closure) -> Iterator[str]:
