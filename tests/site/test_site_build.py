@@ -4,7 +4,7 @@ import json
 
 from msgspec.structs import replace
 
-from gossamer.catalog.survey import Surveyed
+from gossamer.catalog.catalog import Surveyed
 from gossamer.outcomes import Outcome, State
 from gossamer.site.build import Builder
 from gossamer.site.closure import Closure, Met
@@ -35,8 +35,7 @@ def row(doc_id: int, record: object, **fields: object) -> Surveyed:
 
 def pages_of(*rows: Surveyed) -> list[Page]:
     builder = Builder()
-    for each in rows:
-        builder.note(Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, [])
+    builder.note((Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, []) for each in rows)
     return builder.pages(Closure(), all_links=False)
 
 
@@ -76,7 +75,7 @@ def test_only_a_page_that_nobody_observed_is_looked_at():
     looked_at = []
     builder = Builder(look=looked_at.append)
     moved = {"status": 301, "redirect_to": HOME}
-    for each in (row(1, ""), row(2, "", **moved), row(3, "", status=304), row(4, {"sha256": "4"})):
-        builder.note(Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, [])
+    rows = (row(1, ""), row(2, "", **moved), row(3, "", status=304), row(4, {"sha256": "4"}))
+    builder.note((Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, []) for each in rows)
     assert looked_at == [1, 3]
     assert builder.unseen == [f"{HOME}1", f"{HOME}3"]

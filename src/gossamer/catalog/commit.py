@@ -18,6 +18,7 @@ from gossamer.catalog.catalog import (
     HostClock,
     Notebook,
     RobotsRecord,
+    Surveyed,
     TrapCount,
     Verdict,
 )
@@ -112,9 +113,10 @@ class Commit:
         self._judged: list[tuple[object, ...]] = []
         self._links: list[tuple[int, bytes]] = []
         self._records: list[tuple[int, str]] = []
-        self._replaced: list[int] = []
+        self._replaced: list[tuple[int]] = []
         self._found: list[tuple[Found, int | None]] = []
         self._ends: dict[int, int] = {}
+        self._noted: list[tuple[Surveyed, str]] = []
 
     def apply(self, verdicts: Sequence[Verdict]) -> Committed:
         """Judge documents and write all that follows from it."""
@@ -141,6 +143,8 @@ class Commit:
         if self._gate is not None:
             expel(self._connection, self._tally, self._gate)
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
+        if self._notebook is not None:
+            self._notebook.keep(self._noted)
         return Committed(len(live), len(new_urls), self._tally.pages, tuple(stale))
 
     def _claim_contents(self, live: Sequence[tuple[Verdict, Facts]]) -> dict[bytes, int]:
@@ -194,16 +198,19 @@ class Commit:
         is_replaced = (
             known.last_page is not None and state != _PENDING and findings.outcome in _SUCCESSORS
         )
-        if (findings.targets or is_replaced) and self._settings.keep_links:
+        is_noted = self._notebook is not None and state == _DONE and fetch_id is not None
+        if is_noted:
+            self._noted.append((self._surveyed(findings), (findings.records or ("",))[-1]))
+        elif (findings.targets or is_replaced) and self._settings.keep_links:
             self._links.append((known.doc_id, findings.targets))
         if findings.found:
             is_copy = duplicate_of is not None and not self._settings.follow_duplicates
             found = map(_kept_out, findings.found) if is_copy else findings.found
             self._found += [(item, known.doc_id) for item in found]
-        if findings.records:
+        if findings.records and not is_noted:
             self._records += [(known.doc_id, record) for record in findings.records]
         if is_replaced:
-            self._replaced.append(known.doc_id)
+            self._replaced.append((known.doc_id,))
 
     def _tell(self, gate: Gate, known: Facts, findings: Findings) -> None:
         """Tell the gate what a URL on probation brought."""
@@ -243,6 +250,25 @@ class Commit:
         )  # fmt: skip
         return fetch_id
 
+    def _surveyed(self, findings: Findings) -> Surveyed:
+        """Return what the rows of a document that is done would tell; nothing was there before."""
+        simhash = findings.simhash
+        return Surveyed(
+            doc_id=findings.doc_id,
+            state=_DONE,
+            outcome=findings.outcome,
+            detail=findings.detail,
+            status=findings.status,
+            milliseconds=findings.milliseconds,
+            content_type=findings.content_type,
+            body_bytes=findings.body_bytes,
+            checksum=findings.checksum,
+            signed_simhash=simhash if simhash is None or simhash < _SIGN else simhash - _WORD,
+            redirect_to=findings.redirect_to,
+            title=findings.title,
+            targets=findings.targets if self._settings.keep_links else b"",
+        )
+
     def _place(self, name: str) -> int:
         return self._memory.file_id(self._connection, name)
 
@@ -278,12 +304,9 @@ class Commit:
         write = self._connection.executemany
         insert_many(self._connection, QUERIES["insert_fetch"], self._fetches)
         write(QUERIES["judge_url"], self._judged)
-        if self._notebook is not None:
-            self._notebook.keep(self._links, self._replaced, self._records)
-        else:
-            insert_many(self._connection, QUERIES["put_links"], self._links)
-            write(QUERIES["delete_records"], [(doc_id,) for doc_id in self._replaced])
-            insert_many(self._connection, QUERIES["insert_record"], self._records)
+        insert_many(self._connection, QUERIES["put_links"], self._links)
+        write(QUERIES["delete_records"], self._replaced)
+        insert_many(self._connection, QUERIES["insert_record"], self._records)
         write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
 
 

@@ -597,16 +597,6 @@ JOIN url ON url.doc_id = wanted.value
 LEFT JOIN fetch ON fetch.fetch_id = url.last_fetch
 LEFT JOIN link ON link.doc_id = url.doc_id;
 
--- name: survey_results
--- The same of documents whose links and records are kept elsewhere.
-SELECT url.doc_id, url.state, url.outcome, coalesce(url.detail, fetch.detail, ''),
-    coalesce(fetch.status, 0), coalesce(fetch.milliseconds, 0), coalesce(fetch.content_type, ''),
-    coalesce(fetch.body_bytes, 0), fetch.checksum, fetch.simhash, fetch.redirect_to,
-    coalesce(fetch.title, '')
-FROM json_each(?) AS wanted
-JOIN url ON url.doc_id = wanted.value
-LEFT JOIN fetch ON fetch.fetch_id = url.last_fetch;
-
 -- name: count_kept_out
 -- URLs that are kept out for one reason.
 SELECT count(*) FROM url WHERE state = 3 AND outcome = ? AND coalesce(detail, '') = ?;

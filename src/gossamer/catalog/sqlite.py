@@ -101,7 +101,7 @@ class SqliteCatalog(SqliteReader):
             raise
 
     def leave_notes_to(self, notebook: Notebook) -> None:
-        """Have links and records of documents kept there from now on, and not in the database."""
+        """Have links and records of what is done kept there from now on, not in the database."""
         self._notebook = notebook
 
     # What the writer asks.

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Final
 
-from gossamer.catalog.survey import Surveyed
+from gossamer.catalog.catalog import Surveyed
 from gossamer.messages import NOT_MODIFIED_STATUS
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, name_of
 from gossamer.site.closure import Closure, Met
+from gossamer.site.closure import Page as Visited
 from gossamer.site.model import Facts, Page
-from gossamer.site.notes import Notes, Reader, Seen, StoredNotes
+from gossamer.site.notes import Notes, Seen
 from gossamer.site.observation import Observation
 from gossamer.spider.redirect import end_of_loop
 
@@ -30,9 +31,8 @@ class Builder:
     """Makes pages as they are met."""
 
     def __init__(self, notes: Notes | None = None, look: Look | None = None) -> None:
-        self._notes = notes or StoredNotes()
+        self._notes = notes or Notes()
         self._look = look
-        self._reader = Reader()
         self.unseen: list[str] = []
         """Pages of which no more is known than that they were fetched."""
         self._content_types: dict[str, str] = {}
@@ -41,22 +41,26 @@ class Builder:
         """Those that may be aliases, by what they say themselves."""
         self._failed: list[Page] = []
 
-    def note(self, met: Met, row: Surveyed, targets: list[str]) -> None:
-        """Take the next page."""
-        seen = self._notes.seen(row)
-        if not seen.sha256 and row.body_bytes and _is_page(row):
-            # Another command fetched it, such as `gossamer crawl`.
-            looked = self._look(met.doc_id) if self._look is not None else None
-            if looked is None:
-                self.unseen.append(met.url)
-            else:
-                seen = self._reader.whole(looked)
-        page = self._page(met, row, targets, seen)
-        self._pages.append(page)
-        if page.facts.redirect_to is not None or seen.canonical is not None:
-            self._leading.append(page)
-        if page.error is not None:
-            self._failed.append(page)
+    def note(self, pages: Iterable[Visited]) -> None:
+        """Take the next pages."""
+        for met, row, targets in pages:
+            seen = self._notes.seen(row)
+            if not seen.sha256 and row.body_bytes and _is_page(row):
+                seen = self._looked_at(met, seen)
+            page = self._page(met, row, targets, seen)
+            self._pages.append(page)
+            if seen.canonical is not None or page.facts.redirect_to is not None:
+                self._leading.append(page)
+            if page.error is not None:
+                self._failed.append(page)
+
+    def _looked_at(self, met: Met, seen: Seen) -> Seen:
+        """Return what there is to see of a page that another command fetched."""
+        looked = self._look(met.doc_id) if self._look is not None else None
+        if looked is None:
+            self.unseen.append(met.url)
+            return seen
+        return self._notes.whole(looked)
 
     def pages(self, found: Closure, *, all_links: bool) -> list[Page]:
         """Return the pages in the order of the map.
@@ -101,7 +105,7 @@ class Builder:
                 simhash=row.simhash,
                 noindex=seen.noindex,
                 nofollow=seen.nofollow,
-                insecure_assets=_insecure(met.url, seen.assets.values()),
+                insecure_assets=_insecure(seen.assets) if met.url[:6] == "https:" else [],
             ),
         )
 
@@ -134,10 +138,8 @@ def _is_page(row: Surveyed) -> bool:
     return row.outcome in PAGE_OUTCOMES and not is_redirect
 
 
-def _insecure(url: str, assets: Iterable[list[str]]) -> list[str]:
-    if not url.startswith("https:"):
-        return []
-    return [asset for members in assets for asset in members if asset.startswith("http:")]
+def _insecure(assets: dict[str, list[str]]) -> list[str]:
+    return [each for members in assets.values() for each in members if each.startswith("http:")]
 
 
 def _name_aliases(pages: list[Page], leading: list[Page], first: dict[str, str]) -> None:

@@ -14,13 +14,13 @@ go on.
 """
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
 
+from gossamer.catalog.catalog import Surveyed
 from gossamer.catalog.commit import OF_A_COPY
-from gossamer.catalog.survey import Surveyed
 from gossamer.messages import Kind
 from gossamer.outcomes import RULES, Outcome, State
 from gossamer.parse.sniff import HTML, XHTML
@@ -51,7 +51,7 @@ class Surveyable(Protocol):
         """Return a document with its links and what a handler noted of it."""
         ...
 
-    def surveyed_all(self, doc_ids: Iterable[int]) -> Mapping[int, Surveyed]:
+    def surveyed_all(self, doc_ids: Collection[int]) -> Mapping[int, Surveyed]:
         """Return such documents by their numbers."""
         ...
 
@@ -65,8 +65,10 @@ class Met(Struct, frozen=True, gc=False):
     depth: int
 
 
-OnPage = Callable[[Met, Surveyed, list[str]], None]
-"""Hears of a page, of what is known of it, and of the pages of the site that it links to."""
+Page = tuple[Met, Surveyed, list[str]]
+"""A page, what is known of it, and the pages of the site that it links to."""
+OnPages = Callable[[Sequence[Page]], None]
+"""Hears of pages in the order of the map, some at a time."""
 
 
 class Names:
@@ -85,14 +87,14 @@ class Names:
         # By name: in which order sitemaps were met is chance.
         self.sitemaps.sort()
 
-    def targets(self, keys: bytes) -> Iterator[str]:
-        """Yield the URLs of the site that these keys of the link graph stand for."""
+    def targets(self, keys: bytes) -> list[str]:
+        """Return the URLs of the site that these keys of the link graph stand for."""
         # No URL is empty, so that only what is not known is left out.
-        return filter(None, map(self._by_key.get, array("Q", keys)))
+        return list(filter(None, map(self._by_key.get, array("Q", keys))))
 
     def target(self, url: str) -> str | None:
         """Return the URL of the site that a URL leads to; None if it is not known."""
-        return next(self.targets(md5_of(url)[:KEY_BYTES]), None)
+        return next(iter(self.targets(md5_of(url)[:KEY_BYTES])), None)
 
 
 class Closure(Struct):
@@ -131,18 +133,17 @@ def closure(
     names: Names,
     start: str,
     reach: Reach,
-    on_page: OnPage | None = None,
+    on_pages: OnPages | None = None,
 ) -> Closure:
     """Walk the site from its start page, then from what only sitemaps name.
 
-    `on_page` hears of each page as it is met, in the order of the map, with what it links to.
+    `on_pages` hears of all pages, in the order of the map.
     """
     found = Closure()
-    walk = _Walk(catalog, notes, names, found, reach, on_page)
+    walk = _Walk(catalog, notes, names, found, reach, on_pages)
     for sitemap in _sitemaps(catalog, names, found, reach.sitemap):
         walk.sitemaps.add(sitemap)
-        listed = notes.targets(catalog.surveyed(names.numbers[sitemap]))
-        found.in_sitemaps.update(names.targets(listed))
+        found.in_sitemaps.update(names.targets(catalog.surveyed(names.numbers[sitemap]).targets))
     walk.go([start])
     if not (reach.links_first and found.missing):
         walk.go(sorted(found.in_sitemaps & walk.unmet))
@@ -179,12 +180,12 @@ class _Walk:
         names: Names,
         found: Closure,
         reach: Reach,
-        on_page: OnPage | None,
+        on_pages: OnPages | None,
     ) -> None:
         self._catalog = catalog
         self._notes = notes
         self._names = names
-        self._on_page = on_page
+        self._on_pages = on_pages
         self._max_depth = reach.max_depth
         self._follow_nofollow = reach.follow_nofollow
         self._first: dict[bytes, str] = {}
@@ -201,36 +202,41 @@ class _Walk:
             # In a table with room for all of which few are left, they take longer to be found.
             self.unmet = set(self.unmet)
             below: list[Met] = []
-            for met, row in self._rows(level):
-                if row.state == _DONE or self._is_page(met, row):
-                    self._meet(met, row, level, below)
+            for pages in self._pages(level):
+                self._meet(pages, level, below)
             depth += 1
             if 0 <= self._max_depth < depth:
                 self.found.too_deep += len(below)
                 return
             level = below
 
-    def _rows(self, level: list[Met]) -> Iterator[tuple[Met, Surveyed]]:
+    def _pages(self, level: list[Met]) -> Iterator[list[Page]]:
         """Go through a level, which grows meanwhile: by the targets of redirects."""
         start = 0
         while step := level[start : start + _STEP]:
             rows = self._catalog.surveyed_all([met.doc_id for met in step])
-            for met in step:
-                yield met, rows[met.doc_id]
+            yield [
+                (met, row, self._links(met, row))
+                for met in step
+                if (row := rows[met.doc_id]).state == _DONE or self._is_page(met, row)
+            ]
             start += len(step)
 
-    def _meet(self, met: Met, row: Surveyed, level: list[Met], below: list[Met]) -> None:
-        keys = self._notes.targets(row)
-        targets = list(self._names.targets(keys)) if keys and met.url not in self.sitemaps else []
-        if self._on_page is not None:
-            self._on_page(met, row, targets)
-        if row.redirect_to is not None:
-            target = self._names.target(row.redirect_to)
-            self._lead(met.url, () if target is None else (target,), met.depth, level)
-        is_copy = self._is_copy(met, row)
-        # Most pages lead to nothing new.
-        if not (is_copy or self.unmet.isdisjoint(targets) or self._refuses(row)):
-            self._lead(met.url, targets, met.depth + 1, below)
+    def _links(self, met: Met, row: Surveyed) -> list[str]:
+        is_page = row.targets and met.url not in self.sitemaps
+        return self._names.targets(row.targets) if is_page else []
+
+    def _meet(self, pages: Sequence[Page], level: list[Met], below: list[Met]) -> None:
+        if self._on_pages is not None:
+            self._on_pages(pages)
+        for met, row, targets in pages:
+            if row.redirect_to is not None:
+                target = self._names.target(row.redirect_to)
+                self._lead(met.url, () if target is None else (target,), met.depth, level)
+            is_copy = self._is_copy(met, row)
+            # Most pages lead to nothing new.
+            if not (is_copy or self.unmet.isdisjoint(targets) or self._refuses(row)):
+                self._lead(met.url, targets, met.depth + 1, below)
 
     def _lead(
         self, parent: str | None, targets: Collection[str], depth: int, into: list[Met]

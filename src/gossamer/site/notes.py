@@ -1,17 +1,17 @@
-"""What handlers noted of pages, and where their links lead: in the catalog, or beside it.
+"""What handlers noted of pages: in the records of the catalog, or beside it.
 
-A map asks for both once, when the crawl is over. A catalog in memory would take them in only to
-give them back; so the ring around it leaves them to `KeptNotes`, where observations are understood
-as they come, while pages are fetched, and pages with equal assets share one list of them.
+A map asks for it once, when the crawl is over. A catalog in memory would take in what pages brought
+only to give it back; so the ring leaves documents that are done to `Notes`, where observations are
+understood as they come, while others are fetched, and pages with equal assets share them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from gossamer.catalog.survey import Surveyed
+from gossamer.catalog.catalog import Surveyed
 from gossamer.site.model import no_assets
 from gossamer.site.observation import Observation, Unread
 
@@ -42,23 +42,7 @@ _NOTHING: Final = Seen(no_assets())
 _decode_asks: Final = msgspec.json.Decoder(_Asks).decode
 
 
-class Notes(Protocol):
-    """Answers for a page that the catalog tells of."""
-
-    def targets(self, row: Surveyed) -> bytes:
-        """Return the keys of the pages it links to."""
-        ...
-
-    def seen(self, row: Surveyed) -> Seen:
-        """Return what was observed of it."""
-        ...
-
-    def refuses(self, row: Surveyed) -> bool:
-        """Whether it asks that its links are not followed."""
-        ...
-
-
-class Reader:
+class _Reader:
     """Reads observations as they were written; of equal texts and equal assets it keeps one."""
 
     def __init__(self) -> None:
@@ -94,57 +78,36 @@ class Reader:
         return whole
 
 
-class StoredNotes:
-    """Notes that came with the rows of the catalog."""
+class Notes:
+    """What was observed of pages: of those that a catalog in memory leaves to us, it is kept."""
 
     def __init__(self) -> None:
-        self._reader = Reader()
-
-    def targets(self, row: Surveyed) -> bytes:
-        """Return the keys of the pages it links to."""
-        return row.targets
-
-    def seen(self, row: Surveyed) -> Seen:
-        """Return what was observed of it."""
-        return self._reader.read(row.record)
-
-    def refuses(self, row: Surveyed) -> bool:
-        """Whether it asks that its links are not followed; few do, and no other is read for it."""
-        return '"nofollow":true' in row.record and _decode_asks(row.record).nofollow
-
-
-class KeptNotes:
-    """Notes that a catalog in memory leaves to us as it learns of them."""
-
-    def __init__(self) -> None:
-        self._reader = Reader()
-        self._targets: dict[int, bytes] = {}
+        self._reader = _Reader()
         self._seen: dict[int, Seen] = {}
+        self.done: dict[int, Surveyed] = {}
+        """Documents that were left to us."""
 
-    def keep(
-        self,
-        links: Iterable[tuple[int, bytes]],
-        replaced: Iterable[int],
-        records: Iterable[tuple[int, str]],
-    ) -> None:
-        """Take the links and the records of documents; those of replaced ones no longer count."""
-        self._targets.update(links)
-        for doc_id in replaced:
-            self._seen.pop(doc_id, None)
-        # Of several only the last counts: ours, after those of handlers of the user's own.
-        self._seen.update((each, self._reader.read(last)) for each, last in dict(records).items())
-
-    def targets(self, row: Surveyed) -> bytes:
-        """Return the keys of the pages it links to."""
-        return self._targets.get(row.doc_id, b"")
+    def keep(self, documents: Sequence[tuple[Surveyed, str]]) -> None:
+        """Take documents that are done, each with its latest record."""
+        self.done.update((row.doc_id, row) for row, _ in documents)
+        self._seen.update((row.doc_id, self._reader.read(record)) for row, record in documents)
 
     def seen(self, row: Surveyed) -> Seen:
-        """Return what was observed of it."""
-        return self._seen.get(row.doc_id, _NOTHING)
+        """Return what was observed of a page."""
+        kept = self._seen.get(row.doc_id)
+        return self._reader.read(row.record) if kept is None else kept
+
+    def whole(self, observation: Observation) -> Seen:
+        """Return an observation that was made just now."""
+        return self._reader.whole(observation)
 
     def refuses(self, row: Surveyed) -> bool:
-        """Whether it asks that its links are not followed."""
-        return self.seen(row).nofollow
+        """Whether a page asks that its links are not followed."""
+        kept = self._seen.get(row.doc_id)
+        if kept is not None:
+            return kept.nofollow
+        # Few do, and no other record is read for it.
+        return '"nofollow":true' in row.record and _decode_asks(row.record).nofollow
 
 
 def _seen(noted: Observation | Unread, assets: dict[str, list[str]]) -> Seen:

@@ -46,7 +46,7 @@ class Ring:
         directory: Path | None = None,
         notebook: Notebook | None = None,
     ) -> None:
-        """Crawl in this folder, or in memory: links and records are left to the notebook then."""
+        """Crawl in this folder, or in memory: what is done is left to the notebook then."""
         self._settings = settings
         self._let_in = let_in
         self._workspace = None if directory is None else Workspace(directory)
