@@ -213,18 +213,15 @@ class _Walk:
     def _pages(self, level: list[Met]) -> Iterator[list[Page]]:
         """Go through a level, which grows meanwhile: by the targets of redirects."""
         start = 0
+        targets, sitemaps = self._names.targets, self.sitemaps
         while step := level[start : start + _STEP]:
             rows = self._catalog.surveyed_all([met.doc_id for met in step])
             yield [
-                (met, row, self._links(met, row))
+                (met, row, [] if met.url in sitemaps else targets(row.targets))
                 for met in step
                 if (row := rows[met.doc_id]).state == _DONE or self._is_page(met, row)
             ]
             start += len(step)
-
-    def _links(self, met: Met, row: Surveyed) -> list[str]:
-        is_page = row.targets and met.url not in self.sitemaps
-        return self._names.targets(row.targets) if is_page else []
 
     def _meet(self, pages: Sequence[Page], level: list[Met], below: list[Met]) -> None:
         if self._on_pages is not None:

@@ -8,8 +8,6 @@ is encoded.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import starmap
-from operator import attrgetter
 from typing import BinaryIO, Final
 
 import msgspec
@@ -27,7 +25,6 @@ _TOGETHER: Final = 8
 _ENCODER: Final = msgspec.json.Encoder()
 _BETWEEN: Final = b",\n"
 _Line: Final = msgspec.defstruct("_Line", FIELDS, gc=False)
-_fields: Final = attrgetter(*FIELDS)
 
 
 class ErrorEntry(msgspec.Struct):
@@ -68,10 +65,19 @@ def write(
 def page_lines(pages: Sequence[Page], between: bytes) -> Iterator[bytes]:
     """Yield pages as JSON, some at a time; each in one line, with this between two of them."""
     for start in range(0, len(pages), _TOGETHER):
-        lines = starmap(_Line, map(_fields, pages[start : start + _TOGETHER]))
+        lines = map(_line, pages[start : start + _TOGETHER])
         # A text has its line breaks escaped: those that are there end lines.
         encoded = _ENCODER.encode_lines(lines)[:-1]
         yield safe_json(encoded.replace(b"\n", between))
+
+
+def _line(page: Page) -> msgspec.Struct:
+    # Each by its name: to get the fields of a page in a loop takes twice as long.
+    return _Line(
+        page.url, page.parent, page.depth, page.status, page.content_type, page.checksum,
+        page.alias_of, page.aliases, page.assets, page.links, page.title, page.bytes,
+        page.milliseconds, page.error,
+    )  # fmt: skip
 
 
 def encoded(value: object) -> bytes:
