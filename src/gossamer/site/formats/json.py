@@ -64,11 +64,14 @@ def write(
 
 def page_lines(pages: Sequence[Page], between: bytes) -> Iterator[bytes]:
     """Yield pages as JSON, some at a time; each in one line, with this between two of them."""
+    lines = bytearray()
     for start in range(0, len(pages), _TOGETHER):
-        lines = map(_line, pages[start : start + _TOGETHER])
-        # A text has its line breaks escaped: those that are there end lines.
-        encoded = _ENCODER.encode_lines(lines)[:-1]
-        yield safe_json(encoded.replace(b"\n", between))
+        lines.clear()
+        for page in pages[start : start + _TOGETHER]:
+            _ENCODER.encode_into(_line(page), lines, -1)
+            lines += between
+        del lines[-len(between) :]
+        yield safe_json(bytes(lines))
 
 
 def _line(page: Page) -> msgspec.Struct:
