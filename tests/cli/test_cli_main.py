@@ -273,6 +273,13 @@ def test_a_command_that_has_ended_leaves_at_once_but_says_goodbye():
     assert left_after("atexit.register(print, 'bye')") == b"bye\n"
 
 
+def test_what_a_command_leaves_with_its_arguments_is_not_freed_before_the_end():
+    """To take a large map apart takes time, and the process ends at once anyway."""
+    heavy = "Heavy = type('Heavy', (), {'__del__': lambda self: print('freed')})"
+    obey = "version.run = lambda given: setattr(given, 'map', Heavy()) or print('obeyed') or 0"
+    assert left_after(f"import gossamer.cli.version as version; {heavy}; {obey}") == b""
+
+
 def test_a_command_waits_for_threads_that_somebody_started():
     # It goes on when the program has come to its end, however long that takes.
     wait = "threading.main_thread().join()"

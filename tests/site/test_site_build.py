@@ -2,7 +2,9 @@
 
 import json
 
-from gossamer.catalog.survey import Surveyed
+from msgspec.structs import replace
+
+from gossamer.catalog.catalog import Surveyed
 from gossamer.outcomes import Outcome, State
 from gossamer.site.build import Builder
 from gossamer.site.closure import Closure, Met
@@ -28,13 +30,12 @@ def row(doc_id: int, record: object, **fields: object) -> Surveyed:
         targets=b"",
         record=record if isinstance(record, str) else json.dumps(record),
     )
-    return told._replace(**fields)
+    return replace(told, **fields)
 
 
 def pages_of(*rows: Surveyed) -> list[Page]:
     builder = Builder()
-    for each in rows:
-        builder.note(Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, [])
+    builder.note((Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, []) for each in rows)
     return builder.pages(Closure(), all_links=False)
 
 
@@ -72,9 +73,9 @@ def test_a_fingerprint_is_a_number_without_sign():
 
 def test_only_a_page_that_nobody_observed_is_looked_at():
     looked_at = []
-    builder = Builder(looked_at.append)
+    builder = Builder(look=looked_at.append)
     moved = {"status": 301, "redirect_to": HOME}
-    for each in (row(1, ""), row(2, "", **moved), row(3, "", status=304), row(4, {"sha256": "4"})):
-        builder.note(Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, [])
+    rows = (row(1, ""), row(2, "", **moved), row(3, "", status=304), row(4, {"sha256": "4"}))
+    builder.note((Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, []) for each in rows)
     assert looked_at == [1, 3]
     assert builder.unseen == [f"{HOME}1", f"{HOME}3"]

@@ -1,12 +1,14 @@
 """The front of the catalog: what is asked of it, and the records that go in and out."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from msgspec import Struct
 
 from gossamer.messages import Due, Findings, Found, Kind, Pointer
 from gossamer.outcomes import Outcome, State
+
+_WORD: Final = 1 << 64
 
 
 class Verdict(Struct, frozen=True, gc=False):
@@ -196,6 +198,48 @@ class Learned(Struct, frozen=True, gc=False):
     state: State
     due_at: float
     """Wall time of the next try while the state is PENDING."""
+
+
+class Surveyed(Struct, frozen=True, gc=False):
+    """A document with its latest try, its links and what a handler noted; numbers as stored."""
+
+    doc_id: int
+    state: int
+    outcome: int | None
+    detail: str
+    status: int
+    milliseconds: int
+    content_type: str
+    body_bytes: int
+    checksum: bytes | None
+    signed_simhash: int | None
+    redirect_to: str | None
+    title: str
+    targets: bytes = b""
+    """Keys of the pages it links to: the first 8 bytes of the md5 of each."""
+    record: str = ""
+    """The latest record of a handler, as JSON; empty when there is none."""
+
+    @property
+    def simhash(self) -> int | None:
+        """The fingerprint of the text, if one was taken."""
+        return None if self.signed_simhash is None else self.signed_simhash % _WORD
+
+
+class Notebook(Protocol):
+    """Keeps documents that are done beside a database that is in memory itself.
+
+    Nothing is fetched twice there, so that they stay as they were committed.
+    """
+
+    @property
+    def done(self) -> Mapping[int, Surveyed]:
+        """The documents by their numbers, without their records."""
+        ...
+
+    def keep(self, documents: Sequence[tuple[Surveyed, str]]) -> None:
+        """Take documents that are done, each with its latest record."""
+        ...
 
 
 class Gate(Protocol):

@@ -12,7 +12,16 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.catalog.catalog import Committed, Gate, HostClock, RobotsRecord, TrapCount, Verdict
+from gossamer.catalog.catalog import (
+    Committed,
+    Gate,
+    HostClock,
+    Notebook,
+    RobotsRecord,
+    Surveyed,
+    TrapCount,
+    Verdict,
+)
 from gossamer.catalog.digest import packed_digest
 from gossamer.catalog.discover import discover
 from gossamer.catalog.leases import json_list
@@ -90,9 +99,11 @@ class Commit:
         settings: CatalogSettings,
         now: float,
         gate: Gate | None = None,
+        notebook: Notebook | None = None,
     ) -> None:
         self._connection = connection
         self._gate = gate
+        self._notebook = notebook
         self._memory = memory
         self._settings = settings
         self._now = now
@@ -105,6 +116,7 @@ class Commit:
         self._replaced: list[tuple[int]] = []
         self._found: list[tuple[Found, int | None]] = []
         self._ends: dict[int, int] = {}
+        self._noted: list[tuple[Surveyed, str]] = []
 
     def apply(self, verdicts: Sequence[Verdict]) -> Committed:
         """Judge documents and write all that follows from it."""
@@ -131,6 +143,8 @@ class Commit:
         if self._gate is not None:
             expel(self._connection, self._tally, self._gate)
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
+        if self._notebook is not None:
+            self._notebook.keep(self._noted)
         return Committed(len(live), len(new_urls), self._tally.pages, tuple(stale))
 
     def _claim_contents(self, live: Sequence[tuple[Verdict, Facts]]) -> dict[bytes, int]:
@@ -184,13 +198,16 @@ class Commit:
         is_replaced = (
             known.last_page is not None and state != _PENDING and findings.outcome in _SUCCESSORS
         )
-        if (findings.targets or is_replaced) and self._settings.keep_links:
+        is_noted = self._notebook is not None and state == _DONE and fetch_id is not None
+        if is_noted:
+            self._noted.append((self._surveyed(findings), (findings.records or ("",))[-1]))
+        elif (findings.targets or is_replaced) and self._settings.keep_links:
             self._links.append((known.doc_id, findings.targets))
         if findings.found:
             is_copy = duplicate_of is not None and not self._settings.follow_duplicates
             found = map(_kept_out, findings.found) if is_copy else findings.found
             self._found += [(item, known.doc_id) for item in found]
-        if findings.records:
+        if findings.records and not is_noted:
             self._records += [(known.doc_id, record) for record in findings.records]
         if is_replaced:
             self._replaced.append((known.doc_id,))
@@ -232,6 +249,25 @@ class Commit:
             )
         )  # fmt: skip
         return fetch_id
+
+    def _surveyed(self, findings: Findings) -> Surveyed:
+        """Return what the rows of a document that is done would tell; nothing was there before."""
+        simhash = findings.simhash
+        return Surveyed(
+            doc_id=findings.doc_id,
+            state=_DONE,
+            outcome=findings.outcome,
+            detail=findings.detail,
+            status=findings.status,
+            milliseconds=findings.milliseconds,
+            content_type=findings.content_type,
+            body_bytes=findings.body_bytes,
+            checksum=findings.checksum,
+            signed_simhash=simhash if simhash is None or simhash < _SIGN else simhash - _WORD,
+            redirect_to=findings.redirect_to,
+            title=findings.title,
+            targets=findings.targets if self._settings.keep_links else b"",
+        )
 
     def _place(self, name: str) -> int:
         return self._memory.file_id(self._connection, name)

@@ -19,6 +19,7 @@ from gossamer.catalog.catalog import (
     Gate,
     HostClock,
     Learned,
+    Notebook,
     Recovery,
     RobotsRecord,
     TrapCount,
@@ -98,6 +99,10 @@ class SqliteCatalog(SqliteReader):
         except BaseException:
             database.close()
             raise
+
+    def leave_notes_to(self, notebook: Notebook) -> None:
+        """Have links and records of what is done kept there from now on, not in the database."""
+        self._notebook = notebook
 
     # What the writer asks.
 
@@ -237,7 +242,8 @@ class SqliteCatalog(SqliteReader):
         gate: Gate | None,
     ) -> Committed:
         """Commit verdicts, inside a transaction."""
-        return commit.Commit(connection, memory, self._settings, now, gate).apply(verdicts)
+        batch = commit.Commit(connection, memory, self._settings, now, gate, self._notebook)
+        return batch.apply(verdicts)
 
     def requeue_due(self, now: float, limit: int) -> int:
         """Turn done and failed URLs whose next fetch has come into pending ones; count them.

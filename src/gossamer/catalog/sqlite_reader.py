@@ -4,7 +4,7 @@ The readable half of `SqliteCatalog`, which adds what changes the database.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Self
 
 from gossamer.catalog import leases, reading, survey, waiting
@@ -14,8 +14,10 @@ from gossamer.catalog.catalog import (
     FetchRow,
     HostClock,
     HostRow,
+    Notebook,
     Pending,
     RobotsRecord,
+    Surveyed,
     TrapCount,
     UrlRow,
 )
@@ -30,6 +32,8 @@ _RATE_LIMIT: Final = 1_000_000
 
 class SqliteReader:
     """Answers out of one database; changes nothing."""
+
+    _notebook: Notebook | None = None
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -207,13 +211,14 @@ class SqliteReader:
         """Go through the URLs in scope, in batches: number, key in the link graph, text, kind."""
         return survey.known(self._database)
 
-    def surveyed(self, doc_id: int) -> survey.Surveyed:
+    def surveyed(self, doc_id: int) -> Surveyed:
         """Return a document with its links and what a handler noted of it."""
         return self.surveyed_all([doc_id])[doc_id]
 
-    def surveyed_all(self, doc_ids: Iterable[int]) -> dict[int, survey.Surveyed]:
-        """Return such documents by their numbers."""
-        return survey.surveyed(self._database, doc_ids)
+    def surveyed_all(self, doc_ids: Collection[int]) -> dict[int, Surveyed]:
+        """Return such documents by their numbers; a notebook has the records of its own."""
+        kept = {} if self._notebook is None else self._notebook.done
+        return survey.surveyed(self._database, doc_ids, kept)
 
     def kept_out_as(self, outcome: Outcome, detail: str) -> int:
         """Return how many URLs are kept out for this reason."""

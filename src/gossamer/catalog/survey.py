@@ -1,40 +1,15 @@
 """The catalog as a map of one site needs it: all its URLs by their keys, then their rows."""
 
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from itertools import starmap
+from typing import Final
 
+from gossamer.catalog.catalog import Surveyed
 from gossamer.catalog.connection import Database
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.queries import QUERIES
 
 _STEP: Final = 2_000
-_WORD: Final = 1 << 64
-
-
-class Surveyed(NamedTuple):
-    """A document with its latest try, its links and what a handler noted; numbers as stored."""
-
-    doc_id: int
-    state: int
-    outcome: int | None
-    detail: str
-    status: int
-    milliseconds: int
-    content_type: str
-    body_bytes: int
-    checksum: bytes | None
-    signed_simhash: int | None
-    redirect_to: str | None
-    title: str
-    targets: bytes
-    """Keys of the pages it links to: the first 8 bytes of the md5 of each."""
-    record: str
-    """The latest record of a handler, as JSON; empty when there is none."""
-
-    @property
-    def simhash(self) -> int | None:
-        """The fingerprint of the text, if one was taken."""
-        return None if self.signed_simhash is None else self.signed_simhash % _WORD
 
 
 def known(database: Database) -> Iterator[list[tuple[int, bytes, str, int]]]:
@@ -49,13 +24,18 @@ def known(database: Database) -> Iterator[list[tuple[int, bytes, str, int]]]:
         yield rows
 
 
-def surveyed(database: Database, doc_ids: Iterable[int]) -> dict[int, Surveyed]:
-    """Return what is known of documents."""
+def surveyed(
+    database: Database, doc_ids: Collection[int], kept: Mapping[int, Surveyed]
+) -> dict[int, Surveyed]:
+    """Return what is known of documents; of those that are kept elsewhere, it is handed on."""
+    found = {doc_id: kept[doc_id] for doc_id in doc_ids if doc_id in kept}
     # In their order: neighbours are found faster.
-    wanted = json_list(sorted(doc_ids))
-    with database.doing("read URLs") as connection:
-        rows = connection.execute(QUERIES["survey_rows"], (wanted,)).fetchall()
-    return {row[0]: Surveyed._make(row) for row in rows}
+    others = sorted(doc_id for doc_id in doc_ids if doc_id not in found)
+    if others:
+        with database.doing("read URLs") as connection:
+            rows = connection.execute(QUERIES["survey_rows"], (json_list(others),)).fetchall()
+        found.update((row.doc_id, row) for row in starmap(Surveyed, rows))
+    return found
 
 
 def kept_out_as(database: Database, outcome: int, detail: str) -> int:

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import threading
+from argparse import Namespace
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -49,7 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     collect_rarely()
     _stand_in_for_closed_streams()
     _escape_what_cannot_be_encoded()
-    code = _run(words)
+    # What a command leaves here is not freed before the process ends: see `_leave`.
+    arguments = Namespace()
+    code = _run(words, arguments)
     if argv is None:
         _leave(code)
     return code
@@ -63,10 +66,10 @@ def parser(asked: Sequence[str] = ()) -> Parser:
     return top
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(words: Sequence[str], arguments: Namespace) -> int:
     debug = "--debug" in words
     try:
-        code = _obey(words)
+        code = _obey(words, arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
@@ -100,9 +103,9 @@ def _run(words: Sequence[str]) -> int:
     return code
 
 
-def _obey(words: Sequence[str]) -> int:
+def _obey(words: Sequence[str], arguments: Namespace) -> int:
     try:
-        arguments = parser(words[:1]).parse_args(words)
+        parser(words[:1]).parse_args(words, arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     _check_encoding(words)

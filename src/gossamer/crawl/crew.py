@@ -231,6 +231,8 @@ class ProcessCrew:
         launch: Callable[[], Launched] = Launched,
         orders: Tag = Tag.ORDERS,
     ) -> None:
+        """`launched`: workers that somebody has started for us, and sees to the end of."""
+        self._lent = frozenset(launched)
         self._launch = launch
         self._orders = orders
         self._assignment = assignment
@@ -302,11 +304,16 @@ class ProcessCrew:
         for number, member in enumerate(self._members):
             if number in self._gone or not member.link.closed:
                 continue
-            self._end(member)
             current = member.watch.current()
             deaths.append((number, current[0] if current else None))
-            member.launched.close()
             self._gone.add(number)
+            if self._stopping and member.launched in self._lent:
+                # It was told to end, and has said all. To give its memory back takes it longer than
+                # what comes next; who has lent it waits for that.
+                self._unwatch_descriptor(member.link.fileno())
+                continue
+            self._end(member)
+            member.launched.close()
             if not self._stopping:
                 self._look_into_death(member)
                 self._members[number] = self._recruit()

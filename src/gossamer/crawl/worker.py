@@ -80,6 +80,8 @@ def main(arguments: Sequence[str]) -> int:
     say_ready(link, arguments)
     _serve(link, spider, worker)
     worker.close()
+    # Before this process ends, whose memory is taken apart first.
+    link.close()
     return 0
 
 

@@ -1,57 +1,66 @@
 """The pages of the map, from what the catalog holds of them."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Final
 
-import msgspec
-
-from gossamer.catalog.survey import Surveyed
+from gossamer.catalog.catalog import Surveyed
 from gossamer.messages import NOT_MODIFIED_STATUS
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, name_of
 from gossamer.site.closure import Closure, Met
-from gossamer.site.model import Facts, Page, no_assets
-from gossamer.site.observation import Observation, Unread
+from gossamer.site.closure import Page as Visited
+from gossamer.site.model import Facts, Page
+from gossamer.site.notes import Notes, Seen
+from gossamer.site.observation import Observation
 from gossamer.spider.redirect import end_of_loop
 
 _MAX_LINKED_FROM: Final = 100
 # A document that is too long is there all the same, and a redirect that leaves the site works.
 FINE: Final = PAGE_OUTCOMES | {Outcome.REDIR_SCOPE, Outcome.BODY_TOO_LARGE}
 _FROM_SERVER: Final = frozenset({Outcome.HTTP_4XX, Outcome.HTTP_429, Outcome.HTTP_5XX})
-_MAX_KEPT: Final = 10_000
-"""So many different lists of assets are known again, when pages share them."""
-_decode: Final = msgspec.json.Decoder(Unread).decode
-_decode_assets: Final = msgspec.json.Decoder(dict[str, list[str]]).decode
-
-Assets = dict[str, list[str]]
+# Plain numbers: to look a member up and to compare with it costs several times as much.
+_FINE: Final = frozenset(map(int, FINE))
+_CUT: Final = int(Outcome.BODY_TOO_LARGE)
+_LOOP: Final = int(Outcome.REDIR_LOOP)
 
 Look = Callable[[int], Observation | None]
 """Looks at a document that nobody observed when it was fetched; None: it is not there."""
 
 
 class Builder:
-    """Makes pages as they are met; of equal texts and equal assets it keeps one."""
+    """Makes pages as they are met."""
 
-    def __init__(self, look: Look | None = None) -> None:
+    def __init__(self, notes: Notes | None = None, look: Look | None = None) -> None:
+        self._notes = notes or Notes()
         self._look = look
         self.unseen: list[str] = []
         """Pages of which no more is known than that they were fetched."""
-        self._texts: dict[str, str] = {}
-        self._assets: dict[bytes, Assets] = {}
+        self._content_types: dict[str, str] = {}
         self._pages: list[Page] = []
+        self._leading: list[Page] = []
+        """Those that may be aliases, by what they say themselves."""
+        self._failed: list[Page] = []
 
-    def note(self, met: Met, row: Surveyed, targets: list[str]) -> None:
-        """Take the next page."""
-        seen: Observation | Unread
-        seen, assets = self._observed(row)
-        if not seen.sha256 and row.body_bytes and _is_page(row):
-            # Another command fetched it, such as `gossamer crawl`.
-            looked = self._look(met.doc_id) if self._look is not None else None
-            if looked is None:
-                self.unseen.append(met.url)
-            else:
-                seen, assets = looked, self._whole(looked.assets)
-        self._pages.append(self._page(met, row, targets, seen, assets))
+    def note(self, pages: Iterable[Visited]) -> None:
+        """Take the next pages."""
+        for met, row, targets in pages:
+            seen = self._notes.seen(row)
+            if not seen.sha256 and row.body_bytes and _is_page(row):
+                seen = self._looked_at(met, seen)
+            page = self._page(met, row, targets, seen)
+            self._pages.append(page)
+            if seen.canonical is not None or page.facts.redirect_to is not None:
+                self._leading.append(page)
+            if page.error is not None:
+                self._failed.append(page)
+
+    def _looked_at(self, met: Met, seen: Seen) -> Seen:
+        """Return what there is to see of a page that another command fetched."""
+        looked = self._look(met.doc_id) if self._look is not None else None
+        if looked is None:
+            self.unseen.append(met.url)
+            return seen
+        return self._notes.whole(looked)
 
     def pages(self, found: Closure, *, all_links: bool) -> list[Page]:
         """Return the pages in the order of the map.
@@ -62,74 +71,43 @@ class Builder:
         if found.in_sitemaps:
             for page in pages:
                 page.facts.in_sitemap = page.url in found.in_sitemaps
-        _name_aliases(pages, found.copies)
-        _note_links(pages, None if all_links else {page.url for page in pages if page.error})
+        if self._leading or found.copies:
+            _name_aliases(pages, self._leading, found.copies)
+        _note_links(pages, pages if all_links else self._failed)
         return pages
 
-    def _page(
-        self,
-        met: Met,
-        row: Surveyed,
-        links: list[str],
-        seen: Observation | Unread,
-        assets: Assets,
-    ) -> Page:
+    def _page(self, met: Met, row: Surveyed, links: list[str], seen: Seen) -> Page:
         outcome = row.outcome
-        is_fine = outcome in FINE
-        is_cut = outcome == Outcome.BODY_TOO_LARGE
+        kind = row.content_type
         return Page(
             url=met.url,
             parent=met.parent,
             depth=met.depth,
             status=row.status,
-            content_type=self._texts.setdefault(row.content_type, row.content_type),
-            checksum="" if is_cut else seen.sha256,
+            content_type=self._content_types.setdefault(kind, kind),
+            checksum="" if outcome == _CUT else seen.sha256,
             alias_of=None,
             aliases=[],
-            assets=assets,
+            assets=seen.assets,
             links=links,
             title=row.title,
             bytes=row.body_bytes,
             milliseconds=row.milliseconds,
-            error=None if is_fine else error_of(outcome, row.status, row.detail),
+            error=None if outcome in _FINE else error_of(outcome, row.status, row.detail),
             facts=Facts(
                 outcome=_name(outcome),
                 detail=row.detail,
                 description=seen.description,
                 canonical=seen.canonical,
                 hreflang=seen.languages,
-                redirect_to=_target(row),
+                # A loop is closed by one that nobody follows.
+                redirect_to=end_of_loop(row.detail) if outcome == _LOOP else row.redirect_to,
                 simhash=row.simhash,
                 noindex=seen.noindex,
                 nofollow=seen.nofollow,
-                insecure_assets=_insecure(met.url, assets.values()),
+                insecure_assets=_insecure(seen.assets) if met.url[:6] == "https:" else [],
             ),
         )
-
-    def _observed(self, row: Surveyed) -> tuple[Unread, Assets]:
-        """Return what a handler noted of a document, and its assets."""
-        if not row.record:
-            return Unread(), no_assets()
-        try:
-            seen = _decode(row.record)
-            written = bytes(seen.assets)
-            assets = self._assets.get(written)
-            if assets is None:
-                assets = self._whole(_decode_assets(written))
-                if len(self._assets) < _MAX_KEPT:
-                    self._assets[written] = assets
-        except msgspec.MsgspecError:
-            # A handler of the user's own made it.
-            return Unread(), no_assets()
-        return seen, assets
-
-    def _whole(self, assets: Mapping[str, Sequence[str]]) -> Assets:
-        """Return assets with a list for each kind."""
-        keep = self._texts.setdefault
-        whole = no_assets()
-        for kind, members in assets.items():
-            whole[kind] = [keep(member, member) for member in members]
-        return whole
 
 
 def error_of(outcome: int | None, status: int, detail: str) -> str:
@@ -160,21 +138,14 @@ def _is_page(row: Surveyed) -> bool:
     return row.outcome in PAGE_OUTCOMES and not is_redirect
 
 
-def _target(row: Surveyed) -> str | None:
-    """Return where it redirects to; a loop is closed by one that nobody follows."""
-    return end_of_loop(row.detail) if row.outcome == Outcome.REDIR_LOOP else row.redirect_to
+def _insecure(assets: dict[str, list[str]]) -> list[str]:
+    return [each for members in assets.values() for each in members if each.startswith("http:")]
 
 
-def _insecure(url: str, assets: Iterable[list[str]]) -> list[str]:
-    if not url.startswith("https:"):
-        return []
-    return [asset for members in assets for asset in members if asset.startswith("http:")]
-
-
-def _name_aliases(pages: list[Page], first: dict[str, str]) -> None:
+def _name_aliases(pages: list[Page], leading: list[Page], first: dict[str, str]) -> None:
     """Say of which page each alias is one: by its bytes, a redirect, or its canonical link (B7)."""
     by_url = {page.url: page for page in pages}
-    leads = {page.url: target for page in pages if (target := _leads_to(page, by_url))}
+    leads = {page.url: target for page in leading if (target := _leads_to(page, by_url))}
     # Of equal pages the first is the page, unless it names another of them as the right one.
     # A page that refreshes to a relative URL leads elsewhere than another with the same bytes.
     leads.update(
@@ -217,17 +188,15 @@ def _end(url: str, leads: dict[str, str]) -> str | None:
     return url
 
 
-def _note_links(pages: list[Page], wanted: Collection[str] | None) -> None:
-    """Note for the wanted pages (None: for all) which pages link to them."""
-    if wanted is not None and not wanted:
-        return
-    by_url = {page.url: page.facts for page in pages if wanted is None or page.url in wanted}
-    targets = by_url.keys()
-    for page in pages:
-        # Few links of few pages lead to those.
-        if targets.isdisjoint(page.links):
+def _note_links(pages: list[Page], wanted: list[Page]) -> None:
+    """Note for the wanted pages which pages link to them."""
+    by_url = {page.url: page.facts for page in wanted}
+    urls = set(by_url)
+    for page in pages if wanted else ():
+        # Few links of few pages lead to those that failed.
+        if urls.isdisjoint(page.links):
             continue
-        for link in filter(by_url.__contains__, page.links):
+        for link in filter(urls.__contains__, page.links):
             facts = by_url[link]
             facts.linked_count += 1
             if facts.linked_count <= _MAX_LINKED_FROM:

@@ -14,23 +14,25 @@ go on.
 """
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import filterfalse
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
-import msgspec
 from msgspec import Struct
 
+from gossamer.catalog.catalog import Surveyed
 from gossamer.catalog.commit import OF_A_COPY
-from gossamer.catalog.survey import Surveyed
 from gossamer.messages import Kind
 from gossamer.outcomes import RULES, Outcome, State
 from gossamer.parse.sniff import HTML, XHTML
+from gossamer.site.notes import Notes
 from gossamer.url.parts import md5_of
 from gossamer.url.plain import KEY_BYTES
 
 _STEP: Final = 500
 """So many rows are read together."""
+# Plain numbers: to look a member up and to compare with it costs several times as much.
+_DONE: Final = int(State.DONE)
+_OK: Final = int(Outcome.OK)
 _FAILURES: Final = frozenset(
     outcome for outcome, rule in RULES.items() if rule.final is State.FAILED
 )
@@ -49,12 +51,12 @@ class Surveyable(Protocol):
         """Return a document with its links and what a handler noted of it."""
         ...
 
-    def surveyed_all(self, doc_ids: Iterable[int]) -> Mapping[int, Surveyed]:
+    def surveyed_all(self, doc_ids: Collection[int]) -> Mapping[int, Surveyed]:
         """Return such documents by their numbers."""
         ...
 
 
-class Met(NamedTuple):
+class Met(Struct, frozen=True, gc=False):
     """A page where the walk meets it first."""
 
     doc_id: int
@@ -63,8 +65,10 @@ class Met(NamedTuple):
     depth: int
 
 
-OnPage = Callable[[Met, Surveyed, list[str]], None]
-"""Hears of a page, of what is known of it, and of the pages of the site that it links to."""
+Page = tuple[Met, Surveyed, list[str]]
+"""A page, what is known of it, and the pages of the site that it links to."""
+OnPages = Callable[[Sequence[Page]], None]
+"""Hears of pages in the order of the map, some at a time."""
 
 
 class Names:
@@ -83,21 +87,19 @@ class Names:
         # By name: in which order sitemaps were met is chance.
         self.sitemaps.sort()
 
-    def targets(self, keys: bytes) -> Iterator[str]:
-        """Yield the URLs of the site that these keys of the link graph stand for."""
+    def targets(self, keys: bytes) -> list[str]:
+        """Return the URLs of the site that these keys of the link graph stand for."""
         # No URL is empty, so that only what is not known is left out.
-        return filter(None, map(self._by_key.get, array("Q", keys)))
+        return list(filter(None, map(self._by_key.get, array("Q", keys))))
 
     def target(self, url: str) -> str | None:
         """Return the URL of the site that a URL leads to; None if it is not known."""
-        return next(self.targets(md5_of(url)[:KEY_BYTES]), None)
+        return next(iter(self.targets(md5_of(url)[:KEY_BYTES])), None)
 
 
 class Closure(Struct):
     """What the walk found."""
 
-    met: list[Met] = []
-    """The pages, in the order of the map."""
     copies: dict[str, str] = {}
     """Copy -> the page with the same bytes that was met first."""
     missing: list[int] = []
@@ -125,32 +127,26 @@ class Reach(Struct, frozen=True):
     """Leave out what only sitemaps name while anything that links lead to is missing."""
 
 
-class _Asks(Struct):
-    nofollow: bool = False
-
-
-_decode_asks: Final = msgspec.json.Decoder(_Asks).decode
-
-
 def closure(
     catalog: Surveyable,
+    notes: Notes,
     names: Names,
     start: str,
     reach: Reach,
-    on_page: OnPage | None = None,
+    on_pages: OnPages | None = None,
 ) -> Closure:
     """Walk the site from its start page, then from what only sitemaps name.
 
-    `on_page` hears of each page as it is met, with what it links to.
+    `on_pages` hears of all pages, in the order of the map.
     """
     found = Closure()
-    walk = _Walk(catalog, names, found, reach, on_page)
+    walk = _Walk(catalog, notes, names, found, reach, on_pages)
     for sitemap in _sitemaps(catalog, names, found, reach.sitemap):
         walk.sitemaps.add(sitemap)
         found.in_sitemaps.update(names.targets(catalog.surveyed(names.numbers[sitemap]).targets))
     walk.go([start])
     if not (reach.links_first and found.missing):
-        walk.go(sorted(found.in_sitemaps - walk.seen))
+        walk.go(sorted(found.in_sitemaps & walk.unmet))
     return found
 
 
@@ -180,18 +176,20 @@ class _Walk:
     def __init__(
         self,
         catalog: Surveyable,
+        notes: Notes,
         names: Names,
         found: Closure,
         reach: Reach,
-        on_page: OnPage | None,
+        on_pages: OnPages | None,
     ) -> None:
         self._catalog = catalog
+        self._notes = notes
         self._names = names
-        self._on_page = on_page
+        self._on_pages = on_pages
         self._max_depth = reach.max_depth
         self._follow_nofollow = reach.follow_nofollow
         self._first: dict[bytes, str] = {}
-        self.seen: set[str] = set()
+        self.unmet = set(names.numbers)
         self.sitemaps: set[str] = set()
         self.found = found
 
@@ -201,47 +199,50 @@ class _Walk:
         level: list[Met] = []
         self._lead(None, starts, depth, level)
         while level:
+            # In a table with room for all of which few are left, they take longer to be found.
+            self.unmet = set(self.unmet)
             below: list[Met] = []
-            for met, row in self._rows(level):
-                self._meet(met, row, level, below)
+            for pages in self._pages(level):
+                self._meet(pages, level, below)
             depth += 1
             if 0 <= self._max_depth < depth:
                 self.found.too_deep += len(below)
                 return
             level = below
 
-    def _rows(self, level: list[Met]) -> Iterator[tuple[Met, Surveyed]]:
+    def _pages(self, level: list[Met]) -> Iterator[list[Page]]:
         """Go through a level, which grows meanwhile: by the targets of redirects."""
         start = 0
+        targets, sitemaps = self._names.targets, self.sitemaps
         while step := level[start : start + _STEP]:
-            rows = self._catalog.surveyed_all(met.doc_id for met in step)
-            for met in step:
-                yield met, rows[met.doc_id]
+            rows = self._catalog.surveyed_all([met.doc_id for met in step])
+            yield [
+                (met, row, [] if met.url in sitemaps else targets(row.targets))
+                for met in step
+                if (row := rows[met.doc_id]).state == _DONE or self._is_page(met, row)
+            ]
             start += len(step)
 
-    def _meet(self, met: Met, row: Surveyed, level: list[Met], below: list[Met]) -> None:
-        if row.state != State.DONE and not self._is_page(met, row):
-            return
-        self.found.met.append(met)
-        is_page = row.targets and met.url not in self.sitemaps
-        targets = list(self._names.targets(row.targets)) if is_page else []
-        if self._on_page is not None:
-            self._on_page(met, row, targets)
-        if row.redirect_to is not None:
-            target = self._names.target(row.redirect_to)
-            self._lead(met.url, () if target is None else (target,), met.depth, level)
-        if not self._is_copy(met, row) and targets and not self._refuses(row):
-            self._lead(met.url, targets, met.depth + 1, below)
+    def _meet(self, pages: Sequence[Page], level: list[Met], below: list[Met]) -> None:
+        if self._on_pages is not None:
+            self._on_pages(pages)
+        for met, row, targets in pages:
+            if row.redirect_to is not None:
+                target = self._names.target(row.redirect_to)
+                self._lead(met.url, () if target is None else (target,), met.depth, level)
+            is_copy = self._is_copy(met, row)
+            # Most pages lead to nothing new.
+            if not (is_copy or self.unmet.isdisjoint(targets) or self._refuses(row)):
+                self._lead(met.url, targets, met.depth + 1, below)
 
     def _lead(
         self, parent: str | None, targets: Collection[str], depth: int, into: list[Met]
     ) -> None:
-        # Most pages lead to nothing new; and a page may name a URL in several places.
-        if self.seen.issuperset(targets):
-            return
-        for url in dict.fromkeys(filterfalse(self.seen.__contains__, targets)):
-            self.seen.add(url)
-            into.append(Met(self._names.numbers[url], url, parent, depth))
+        # A page may name a URL in several places.
+        new = dict.fromkeys(filter(self.unmet.__contains__, targets))
+        self.unmet.difference_update(new)
+        numbers = self._names.numbers
+        into += [Met(numbers[url], url, parent, depth) for url in new]
 
     def _is_page(self, met: Met, row: Surveyed) -> bool:
         """Whether something became of it; if not, note why."""
@@ -263,7 +264,7 @@ class _Walk:
         return False
 
     def _is_copy(self, met: Met, row: Surveyed) -> bool:
-        if row.checksum is None or not row.body_bytes or row.outcome != Outcome.OK:
+        if row.checksum is None or not row.body_bytes or row.outcome != _OK:
             return False
         first = self._first.setdefault(row.checksum, met.url)
         if first == met.url:
@@ -273,6 +274,4 @@ class _Walk:
 
     def _refuses(self, row: Surveyed) -> bool:
         """Whether the page asks that its links are not followed, and that counts."""
-        if self._follow_nofollow or '"nofollow":true' not in row.record:
-            return False
-        return _decode_asks(row.record).nofollow
+        return not self._follow_nofollow and self._notes.refuses(row)

@@ -134,28 +134,28 @@ def is_error(page: Page) -> bool:
 
 def leads_away(page: Page) -> bool:
     """Whether it is a redirect, though to nothing that the map shows."""
-    return page.facts.redirect_to is not None and not 200 <= page.status < 300
+    return not 200 <= page.status < 300 and page.facts.redirect_to is not None
 
 
 def summary_of(site_map: SiteMap) -> Summary:
     """Return the numbers of a map."""
-    distinct: dict[str, set[str]] = {kind: set() for kind in ASSET_KINDS}
-    counted: set[int] = set()
+    # Most pages share their assets with others.
+    shown: dict[int, dict[str, list[str]]] = {}
     pages = aliases = errors = size = depth = 0
     for page in site_map.pages:
         size += page.bytes
-        if is_error(page):
+        if page.error is not None:
             errors += 1
-            continue
-        if page.alias_of is not None or leads_away(page):
+        elif page.alias_of is not None or leads_away(page):
             aliases += 1
-            continue
-        pages += 1
-        depth = max(depth, page.depth)
-        # Most pages share their assets with others.
-        if id(page.assets) not in counted:
-            counted.add(id(page.assets))
-            for kind, urls in page.assets.items():
+        else:
+            pages += 1
+            depth = max(depth, page.depth)
+            shown[id(page.assets)] = page.assets
+    distinct = {kind: set[str]() for kind in ASSET_KINDS}
+    for assets in shown.values():
+        for kind, urls in assets.items():
+            if urls:
                 distinct[kind].update(urls)
     fetched = pages + aliases + errors
     return Summary(

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from gossamer.catalog.catalog import Catalog
+from gossamer.catalog.catalog import Catalog, Notebook
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.settings import Settings
 from gossamer.crawl.launch import Launched
@@ -39,13 +39,22 @@ class TimeLimit:
 class Ring:
     """Crawls, as often as it is told to, and shows what is known then."""
 
-    def __init__(self, settings: Settings, let_in: LetIn, directory: Path | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        let_in: LetIn,
+        directory: Path | None = None,
+        notebook: Notebook | None = None,
+    ) -> None:
+        """Crawl in this folder, or in memory: what is done is left to the notebook then."""
         self._settings = settings
         self._let_in = let_in
         self._workspace = None if directory is None else Workspace(directory)
-        self._memory = (
-            SqliteCatalog.open(":memory:", settings.catalog) if directory is None else None
-        )
+        self._memory: SqliteCatalog | None = None
+        if directory is None:
+            self._memory = SqliteCatalog.open(":memory:", settings.catalog)
+            if notebook is not None:
+                self._memory.leave_notes_to(notebook)
 
     def crawl(
         self, starts: Sequence[str], limit: TimeLimit, launched: Sequence[Launched] = ()

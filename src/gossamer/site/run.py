@@ -18,6 +18,7 @@ from gossamer.crawl.workspace import Workspace
 from gossamer.site.build import Look
 from gossamer.site.failure import require_pages, start_trouble
 from gossamer.site.model import SiteMap
+from gossamer.site.notes import Notes
 from gossamer.site.ring import Ring, TimeLimit
 from gossamer.site.settings import in_order
 from gossamer.site.survey import Survey
@@ -63,9 +64,10 @@ def map_site(
     """Crawl a site; return the map of what was reached. Complains if that is nothing at all."""
     began = time.monotonic()
     starts = [parse_start_url(plan.start_url, settings.url)] if plan.start_url else []
-    survey = Survey(starts[0] if starts else "", settings)
+    notes = Notes()
+    survey = Survey(starts[0] if starts else "", settings, notes)
     limit = TimeLimit(plan.max_seconds, on_progress)
-    with closing(Ring(in_order(settings), survey.let_in, plan.directory)) as ring:
+    with closing(Ring(in_order(settings), survey.let_in, plan.directory, notes)) as ring:
         summary = ring.crawl(starts, limit, launched)
         with ring.reading() as catalog:
             moved_to = survey.moved_to(catalog)

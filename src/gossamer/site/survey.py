@@ -10,13 +10,12 @@ pages these are does not depend on which answer came first.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gossamer.catalog.catalog import Catalog
 from gossamer.catalog.commit import OF_A_COPY
 from gossamer.catalog.sqlite import SqliteCatalog
-from gossamer.catalog.survey import Surveyed
 from gossamer.config.settings import Settings
 from gossamer.crawl.memory import nothing_collected
 from gossamer.crawl.pipeline import Summary
@@ -34,8 +33,10 @@ from gossamer.outcomes import (
 )
 from gossamer.site.audit.standing import is_html
 from gossamer.site.build import FINE, Builder, Look, error_of
-from gossamer.site.closure import Closure, Met, Names, OnPage, Reach, closure
+from gossamer.site.closure import Closure, Names, OnPages, Reach, closure
+from gossamer.site.closure import Page as Visited
 from gossamer.site.model import Page, SiteMap
+from gossamer.site.notes import Notes
 from gossamer.site.settings import TRIES
 from gossamer.url.parts import authority_of, host_of, md5_of, site_of
 from gossamer.urlserver.robots_rules import RuleSet
@@ -57,8 +58,9 @@ _MAYBE_PASSING: Final = _PASSING | {Outcome.HTTP_4XX}
 class Survey:
     """Looks at the catalog of a crawl of one site; `settings` are those that the user gave."""
 
-    def __init__(self, start: str, settings: Settings) -> None:
+    def __init__(self, start: str, settings: Settings, notes: Notes | None = None) -> None:
         self._start = start
+        self._notes = notes or Notes()
         self._settings = settings
         self._max_depth = settings.crawl.max_depth
         self._max_pages = settings.crawl.max_pages
@@ -95,9 +97,9 @@ class Survey:
     ) -> SiteMap:
         """Return the map of all that was reached, without its time."""
         names = Names(catalog)
-        builder = Builder(look)
+        builder = Builder(self._notes, look)
         with nothing_collected():
-            found = self._walk(catalog, names, on_page=builder.note)
+            found = self._walk(catalog, names, on_pages=builder.note)
         stopped_by = _STOPPED_BY.get(summary.reason, summary.reason)
         if not stopped_by and self._max_pages and found.missing:
             stopped_by = "max-pages"
@@ -140,21 +142,24 @@ class Survey:
 
     def _may_miss(self, catalog: SqliteCatalog) -> bool:
         """Whether anything was kept out that the map might need: a look that costs little."""
+        ended = catalog.outcome_counts()
         is_limited = self._max_depth >= 0 or self._max_pages > 0
+        if is_limited and Outcome.POLICY_BUDGET in ended:
+            return True
+        # Looks at all URLs.
         return (
-            is_limited and Outcome.POLICY_BUDGET in catalog.outcome_counts()
-        ) or catalog.kept_out_as(Outcome.POLICY_TRAP, OF_A_COPY) > 0
+            Outcome.POLICY_TRAP in ended and catalog.kept_out_as(Outcome.POLICY_TRAP, OF_A_COPY) > 0
+        )
 
     def _missing(self, catalog: SqliteCatalog) -> tuple[list[int], int | None]:
         """Return what comes next in the order of the map, and how much of it is wanted."""
         pages = 0
 
-        def count(met: Met, row: Surveyed, targets: list[str]) -> None:
+        def count(met: Sequence[Visited]) -> None:
             nonlocal pages
-            del met, targets
-            pages += row.outcome in _PAGES and not 300 <= row.status < 400
+            pages += sum(row.outcome in _PAGES and not 300 <= row.status < 400 for _, row, _ in met)
 
-        missing = self._walk(catalog, Names(catalog), links_first=True, on_page=count).missing
+        missing = self._walk(catalog, Names(catalog), links_first=True, on_pages=count).missing
         return missing, max(self._max_pages - pages, 0) if self._max_pages else None
 
     def _look_for_sitemap(self, catalog: SqliteCatalog) -> int:
@@ -204,7 +209,7 @@ class Survey:
         names: Names,
         *,
         links_first: bool = False,
-        on_page: OnPage | None = None,
+        on_pages: OnPages | None = None,
     ) -> Closure:
         start = names.target(self._start)
         if start is None:
@@ -218,7 +223,7 @@ class Survey:
             sitemap=self._sitemap(catalog),
             links_first=links_first,
         )
-        return closure(catalog, names, start, reach, on_page)
+        return closure(catalog, self._notes, names, start, reach, on_pages)
 
 
 def _trap_notes(catalog: SqliteCatalog, found: Closure) -> Iterator[str]:

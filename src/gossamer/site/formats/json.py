@@ -8,8 +8,6 @@ is encoded.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import starmap
-from operator import attrgetter
 from typing import BinaryIO, Final
 
 import msgspec
@@ -26,8 +24,7 @@ _TOGETHER: Final = 8
 """So many pages are encoded, looked through and written together."""
 _ENCODER: Final = msgspec.json.Encoder()
 _BETWEEN: Final = b",\n"
-_Line: Final = msgspec.defstruct("_Line", FIELDS)
-_fields: Final = attrgetter(*FIELDS)
+_Line: Final = msgspec.defstruct("_Line", FIELDS, gc=False)
 
 
 class ErrorEntry(msgspec.Struct):
@@ -67,9 +64,23 @@ def write(
 
 def page_lines(pages: Sequence[Page], between: bytes) -> Iterator[bytes]:
     """Yield pages as JSON, some at a time; each in one line, with this between two of them."""
+    lines = bytearray()
     for start in range(0, len(pages), _TOGETHER):
-        lines = starmap(_Line, map(_fields, pages[start : start + _TOGETHER]))
-        yield safe_json(between.join(map(_ENCODER.encode, lines)))
+        lines.clear()
+        for page in pages[start : start + _TOGETHER]:
+            _ENCODER.encode_into(_line(page), lines, -1)
+            lines += between
+        del lines[-len(between) :]
+        yield safe_json(bytes(lines))
+
+
+def _line(page: Page) -> msgspec.Struct:
+    # Each by its name: to get the fields of a page in a loop takes twice as long.
+    return _Line(
+        page.url, page.parent, page.depth, page.status, page.content_type, page.checksum,
+        page.alias_of, page.aliases, page.assets, page.links, page.title, page.bytes,
+        page.milliseconds, page.error,
+    )  # fmt: skip
 
 
 def encoded(value: object) -> bytes:
