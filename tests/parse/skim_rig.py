@@ -43,7 +43,6 @@ def skimmed(body: bytes, charset: str = "utf-8") -> Skimmed | None:
 
 def read_by_tree(body: bytes, charset: str = "utf-8", **options) -> Page:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html, "reader_for", lambda *_, **__: None)
         patch.setattr(html, "skim", lambda *_, **__: None)
         return _read(body, charset, **options)
 
@@ -51,7 +50,6 @@ def read_by_tree(body: bytes, charset: str = "utf-8", **options) -> Page:
 def read_with_rest(body: bytes, charset: str = "utf-8", **options) -> Page:
     """Skim, and read what is left as a tree."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html, "reader_for", lambda *_, **__: None)
         patch.setattr(html, "told_by", lambda *_: None)
         return _read(body, charset, **options)
 
@@ -59,16 +57,8 @@ def read_with_rest(body: bytes, charset: str = "utf-8", **options) -> Page:
 def read_by_pieces(body: bytes, charset: str = "utf-8", **options) -> Page:
     """Skim, and read what is left piece by piece."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html, "reader_for", lambda *_, **__: None)
         patch.setattr(gossamer.parse.pieces, "_MOST_UNKNOWN", 1_000)
         patch.setattr(html, "told_by", lambda unread, names: Pieces(names).told_by(unread))
-        return _read(body, charset, **options)
-
-
-def read_in_one_call(body: bytes, charset: str = "utf-8", **options) -> Page:
-    """Skim, and put together what is ordinary at once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gossamer.parse.pieces, "_MOST_UNKNOWN", 1_000)
         return _read(body, charset, **options)
 
 
@@ -86,7 +76,6 @@ def assert_agrees(body: bytes, charset: str = "utf-8", **options) -> None:
     tree = read_by_tree(body, charset, **options)
     assert read_with_rest(body, charset, **options) == tree
     assert read_by_pieces(body, charset, **options) == tree
-    assert read_in_one_call(body, charset, **options) == tree
     clauses = skimmed_clauses(body)
     if clauses is not None:
         assert clauses == _tree_clauses(body)

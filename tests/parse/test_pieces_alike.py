@@ -101,10 +101,10 @@ def test_what_pages_say_together_is_remembered_within_limits():
     style = b"<link rel='stylesheet' href='a.css'></link>"
     for number in range(3_000):
         script = f"<script src='{number}.js'></script>".encode()
-        told = pieces_memory[style, script, style]
+        told = pieces_memory.told_by([style, script, style])
         assert told.needed == (("css", ("a.css",)), ("js", (f"{number}.js",)))
-        assert pieces_memory[style, script, style] is told
-    long = tuple(f"<script src='{'x' * 400}{n % 8}.js'></script>".encode() for n in range(16))
-    assert pieces_memory[long] == pieces_memory[long]
-    assert pieces_memory[long] is not pieces_memory[long]
-    assert len(pieces_memory) <= 1_024
+        assert pieces_memory.told_by([style, script, style]) is told
+    long = [f"<script src='{'x' * 400}{number}.js'></script>".encode() for number in range(8)] * 2
+    assert pieces_memory.told_by(long) == pieces_memory.told_by(long)
+    assert pieces_memory.told_by(long) is not pieces_memory.told_by(long)
+    assert len(pieces_memory._pages) <= 1_024

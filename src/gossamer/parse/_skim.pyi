@@ -1,9 +1,4 @@
-from collections.abc import Callable, Mapping
 from typing import Protocol
-
-from gossamer.messages import Link, Page
-from gossamer.parse.pieces import Told
-from gossamer.parse.skim import Skimmed
 
 CARRIERS: tuple[str, ...]
 
@@ -38,34 +33,3 @@ class Said(Protocol):
 
 skim: Skim
 said: Said
-
-class Reader:
-    def __init__(
-        self,
-        *,
-        entities: dict[str, str],
-        rows: bytes | None,
-        names: tuple[bytes, ...],
-        encodings: Mapping[str, str],
-        pages: Mapping[tuple[bytes, ...], Told],
-        not_ascii: frozenset[str],
-        shortened: Callable[[str, int], str],
-        fingerprint: Callable[[bytes], int | None],
-        link: type[Link],
-        page: type[Page],
-        skimmed: type[Skimmed],
-        most_places: int,
-        text_length: int,
-        most_links: int,
-        longest_title: int,
-        longest_description: int,
-    ) -> None: ...
-    def read(
-        self,
-        body: bytes,
-        encoding: str,
-        url: str,
-        join_all: Callable[[str, list[str]], list[str | None]],
-        content_type: str,
-        /,
-    ) -> Page | tuple[Skimmed, Told | None] | None: ...

@@ -7,7 +7,7 @@ name go before that, because they share one index that the first change of the t
 """
 
 from collections import Counter
-from itertools import filterfalse
+from itertools import filterfalse, repeat
 from typing import Final, cast
 
 from turbohtml import Document as Tree
@@ -17,6 +17,7 @@ from turbohtml import Link as Place
 from gossamer.config.parse import ParseSettings
 from gossamer.messages import Link, Page
 from gossamer.outcomes import Outcome
+from gossamer.parse.charset import encoder_of
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import (
     NOTHING_ASKED,
@@ -29,13 +30,6 @@ from gossamer.parse.directives import (
     robots_in_meta,
 )
 from gossamer.parse.flood import cut_flood
-from gossamer.parse.ordinary import (
-    MAX_DESCRIPTION,
-    MAX_TITLE,
-    PLACES_PER_LINK,
-    reader_for,
-    shortened,
-)
 from gossamer.parse.pieces import Told, told_by
 from gossamer.parse.places import (
     STYLED_BY_SET,
@@ -48,10 +42,15 @@ from gossamer.parse.places import (
 )
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
-from gossamer.parse.skim import Skimmed, encoding_of, skim
+from gossamer.parse.skim import Skimmed, skim
 from gossamer.parse.sniff import HTML, XHTML
 from gossamer.parse.xhtml import with_end_tags
 
+MAX_TITLE: Final = 512
+MAX_DESCRIPTION: Final = 1_024
+# Places mostly repeat each other; a page that has so many more than links is hostile.
+_PLACES_PER_LINK: Final = 4
+_LOOKED_AT: Final = 8_192
 _PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [style], [xlink\:href])"
 
 
@@ -77,26 +76,25 @@ def understand_html(
     if content_type == XHTML:
         body = with_end_tags(body)
     try:
-        compiled = None
-        if not (notes or refresh_header):
-            compiled = reader_for(
-                names, settings.max_links, with_fingerprint=settings.near_duplicates
-            )
-        if compiled is not None:
-            encoding = encoding_of(charset) if charset else ""
-            found = compiled.read(body, encoding, url, joiner.join_all, content_type)
-            if isinstance(found, Page):
-                return found
-            skimmed, told = found or (None, None)
-        else:
-            skimmed, told = _skimmed(body, charset, settings, refresh_header, names)
+        skimmed = skim(
+            body,
+            charset,
+            with_fingerprint=settings.near_duplicates,
+            most_places=settings.max_links * _PLACES_PER_LINK,
+            names=names,
+        )
         if skimmed is None:
             tree = _tree(body, charset, notes)
             reader = _Reader(tree, tree.encoding or "", url, settings, joiner, notes)
             return reader.page(content_type, refresh_header, names)
+        told = None if refresh_header else told_by(skimmed.pieces, names)
         if told is None:
             rest = _RestReader(skimmed, url, settings, joiner, notes)
             return rest.page(content_type, refresh_header, names)
+        if told.is_assets_only and not notes:
+            page = _ordinary_page(content_type, skimmed, told, url, settings, joiner)
+            if page is not None:
+                return page
         references = References(
             url,
             joiner,
@@ -111,26 +109,6 @@ def understand_html(
             outcome=Outcome.PARSE_FAILED,
             detail=f"cannot be parsed as HTML: {error}",
         )
-
-
-def _skimmed(
-    body: bytes,
-    charset: str,
-    settings: ParseSettings,
-    refresh_header: str,
-    names: frozenset[str],
-) -> tuple[Skimmed | None, Told | None]:
-    """Return what was skimmed of a page about which something is unusual, and its pieces say."""
-    skimmed = skim(
-        body,
-        charset,
-        with_fingerprint=settings.near_duplicates,
-        most_places=settings.max_links * PLACES_PER_LINK,
-        names=names,
-    )
-    if skimmed is None or refresh_header:
-        return skimmed, None
-    return skimmed, told_by(skimmed.pieces, names)
 
 
 def _tree(body: bytes, charset: str, notes: list[str]) -> Tree:
@@ -207,7 +185,7 @@ class _Reader:
     def _title(self) -> str:
         for element in self._tree.select("title"):
             if is_at_work(element):
-                return shortened(element.text, MAX_TITLE)
+                return _trimmed(element.text, MAX_TITLE)
         return ""
 
     def _plain_links(self) -> list[str]:
@@ -222,7 +200,7 @@ class _Reader:
                 robots.append(text_of(element, "content"))
             elif name == "description":
                 if self._description is None:
-                    self._description = shortened(text_of(element, "content"), MAX_DESCRIPTION)
+                    self._description = _trimmed(text_of(element, "content"), MAX_DESCRIPTION)
             else:
                 # Inside noscript it is for readers without script, who often get less.
                 hidden = getattr(element.parent, "tag", "") == "noscript"
@@ -282,7 +260,7 @@ class _Reader:
         self._read_places(others)
 
     def _read_places(self, places: list[Place]) -> None:
-        unread = read_places(self._references, places, self._settings.max_links * PLACES_PER_LINK)
+        unread = read_places(self._references, places, self._settings.max_links * _PLACES_PER_LINK)
         if unread:
             self._notes.append(f"{unread} of {len(places)} places with a URL were not read")
 
@@ -307,10 +285,10 @@ class _RestReader(_Reader):
         super().__init__(tree, skimmed.charset, url, settings, joiner, notes)
         self._skimmed = skimmed
         if skimmed.description is not None:
-            self._description = shortened(skimmed.description, MAX_DESCRIPTION)
+            self._description = _trimmed(skimmed.description, MAX_DESCRIPTION)
 
     def _title(self) -> str:
-        return shortened(self._skimmed.title, MAX_TITLE)
+        return _trimmed(self._skimmed.title, MAX_TITLE)
 
     def _plain_links(self) -> list[str]:
         return []
@@ -325,6 +303,45 @@ class _RestReader(_Reader):
     def _fingerprint(self, unseen: list[Element]) -> int | None:
         del unseen
         return self._skimmed.simhash
+
+
+def _ordinary_page(
+    content_type: str,
+    skimmed: Skimmed,
+    told: Told,
+    url: str,
+    settings: ParseSettings,
+    joiner: Joiner,
+) -> Page | None:
+    """Put a page together that has only plain links and assets, as most have: the hot path.
+
+    None if that needs more care: some references are too many, or in an encoding of old.
+    """
+    skimmed.references.pop("", None)
+    hrefs = list(skimmed.references)
+    end = len(hrefs)
+    for _, references in told.needed:
+        hrefs += references
+    if len(hrefs) > settings.max_links or (
+        encoder_of(skimmed.charset) and not all(map(str.isascii, hrefs))
+    ):
+        return None
+    urls = joiner.join_all(url, hrefs)
+    links = tuple(map(Link, filter(None, dict.fromkeys(urls[:end])), repeat("a")))
+    assets: list[Link] = []
+    for kind, references in told.needed:
+        start, end = end, end + len(references)
+        assets += map(Link, filter(None, dict.fromkeys(urls[start:end])), repeat(kind))
+    description = skimmed.description
+    return Page(
+        content_type=content_type,
+        charset=skimmed.charset,
+        title=_trimmed(skimmed.title, MAX_TITLE),
+        links=links,
+        assets=tuple(assets),
+        description=None if description is None else _trimmed(description, MAX_DESCRIPTION),
+        simhash=skimmed.simhash,
+    )
 
 
 def _page_told(
@@ -352,8 +369,8 @@ def _page_told(
         notes,
         content_type=content_type,
         charset=skimmed.charset,
-        title=shortened(skimmed.title, MAX_TITLE),
-        description=None if description is None else shortened(description, MAX_DESCRIPTION),
+        title=_trimmed(skimmed.title, MAX_TITLE),
+        description=None if description is None else _trimmed(description, MAX_DESCRIPTION),
         robots=robots,
         refresh=None,
         simhash=skimmed.simhash,
@@ -392,6 +409,11 @@ def _page(
         outcome=Outcome.PARSE_TRUNCATED if notes else Outcome.OK,
         detail="; ".join(notes),
     )
+
+
+def _trimmed(text: str, limit: int) -> str:
+    """Return a text on one line, of at most so many characters."""
+    return " ".join(text[:_LOOKED_AT].split())[:limit]
 
 
 def _canonical(links: tuple[Link, ...]) -> str | None:

@@ -86,34 +86,31 @@ class _Notes(References):
         self.by_language.append((language, href))
 
 
-class Pieces(dict[tuple[bytes, ...], Told]):
-    """Remembers what pieces say to robots of these names, a bounded number of them.
-
-    By all pieces of a page it holds what they say together: pages in one folder have mostly the
-    same. What is not there is found out when it is asked for.
-    """
+class Pieces:
+    """Remembers what pieces say to robots of these names, a bounded number of them."""
 
     def __init__(self, names: frozenset[str] = ROBOTS_NAMES) -> None:
-        super().__init__()
         self._names = names
         self._told: dict[bytes, Told | None] = {}
+        self._pages: dict[tuple[bytes, ...], Told] = {}
+        """What all pieces of a page say: those of pages in one folder are mostly the same."""
         self._turn = 0
 
     def told_by(self, pieces: list[bytes]) -> Told | None:
         """Return what the pieces of a page say; None if that takes the page as a whole."""
-        return self[tuple(pieces)]
-
-    def __missing__(self, pieces: tuple[bytes, ...]) -> Told | None:
         if len(pieces) > _MOST_PIECES:
             return None
-        told = self._put_together(pieces)
-        if told is not None and sum(map(len, pieces)) <= _LONGEST_TOGETHER:
-            if len(self) >= _MOST_TOGETHER:
-                self.clear()
-            self[pieces] = told
+        together = tuple(pieces)
+        told = self._pages.get(together)
+        if told is None:
+            told = self._put_together(pieces)
+            if told is not None and sum(map(len, pieces)) <= _LONGEST_TOGETHER:
+                if len(self._pages) >= _MOST_TOGETHER:
+                    self._pages.clear()
+                self._pages[together] = told
         return told
 
-    def _put_together(self, pieces: tuple[bytes, ...]) -> Told | None:
+    def _put_together(self, pieces: list[bytes]) -> Told | None:
         known = self._told
         unknown = [piece for piece in pieces if piece not in known]
         if len(unknown) > _MOST_UNKNOWN:
@@ -205,10 +202,9 @@ def _read_by_parser(piece: bytes, names: frozenset[str] = ROBOTS_NAMES) -> Told 
     return Told(links, assets, refused, notes.by_language, robots, not says_more)
 
 
-memory_for = lru_cache(maxsize=_MOST_MEMORIES)(Pieces)
-"""Returns the memory of what pieces say to robots of some names."""
+_memory_for = lru_cache(maxsize=_MOST_MEMORIES)(Pieces)
 
 
 def told_by(pieces: list[bytes], names: frozenset[str]) -> Told | None:
     """Return what the pieces of a page say to robots of these names, as far as pieces can."""
-    return memory_for(names).told_by(pieces)
+    return _memory_for(names).told_by(pieces)

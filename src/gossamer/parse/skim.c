@@ -1810,22 +1810,6 @@ static int are_words(PyObject *names)
     return 1;
 }
 
-/* What is the same for both ways to skim. */
-static void begin_page(struct page *page, PyObject *names, int wants_label, Py_ssize_t most_places,
-                       Py_ssize_t text_length)
-{
-    page->names = names;
-    page->wants_label = wants_label;
-    page->places_left = most_places;
-    page->text_left = text_length;
-    page->references = PyDict_New();
-    page->pieces = PyList_New(0);
-}
-
-#include "ordinary.h"
-
-/* ------------------------------------------------------------------ the module */
-
 static PyObject *skim(PyObject *module, PyObject *arguments)
 {
     (void)module;
@@ -1846,7 +1830,12 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     struct page own, *page = &own;
     if (!open_page(page, body, entities, &is_ascii))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    begin_page(page, names, wants_label, most_places, rows ? text_length : 0);
+    page->names = names;
+    page->wants_label = wants_label;
+    page->places_left = most_places;
+    page->text_left = rows ? text_length : 0;
+    page->references = PyDict_New();
+    page->pieces = PyList_New(0);
     enum verdict verdict = page->references && page->pieces ? read_page(page) : FAILED;
     return close_page(
         page, verdict, verdict == FINE ? result_of(page, is_ascii, (const byte *)rows) : NULL);
@@ -1896,11 +1885,11 @@ PyMODINIT_FUNC PyInit__skim(void)
     PyObject *carriers = PyTuple_New(sizeof CARRIERS / sizeof *CARRIERS);
     for (size_t number = 0; carriers && number < sizeof CARRIERS / sizeof *CARRIERS; number++)
         PyTuple_SetItem(carriers, (Py_ssize_t)number, PyUnicode_FromString(CARRIERS[number]));
-    PyObject *reader = PyType_FromSpec(&READER_SPEC);
-    if (!carriers || !reader || PyModule_AddObjectRef(module, "CARRIERS", carriers) < 0 ||
-        PyModule_AddObjectRef(module, "Reader", reader) < 0)
-        Py_CLEAR(module);
-    Py_XDECREF(carriers);
-    Py_XDECREF(reader);
+    if (!carriers || PyModule_AddObjectRef(module, "CARRIERS", carriers) < 0) {
+        Py_XDECREF(carriers);
+        Py_DECREF(module);
+        return NULL;
+    }
+    Py_DECREF(carriers);
     return module;
 }

@@ -22,7 +22,7 @@ _UTF_8: Final = "UTF-8"
 # What a page in ASCII without any label is taken for.
 _UNLABELLED: Final = "windows-1252"
 # All others of the Encoding standard read ASCII as ASCII.
-NOT_ASCII: Final = frozenset(
+_NOT_ASCII: Final = frozenset(
     ("UTF-16BE", "UTF-16LE", "ISO-2022-JP", "replacement", "x-user-defined")
 )
 
@@ -81,14 +81,14 @@ def skim(
     """
     if _skim is None:
         return None
-    encoding = encoding_of(charset) if charset else ""
+    encoding = _encoding_of(charset) if charset else ""
     rows = ROWS if with_fingerprint else None
-    found = _skim(body, html5, not encoding, most_places, MAX_TEXT, rows, words_of(names))
+    found = _skim(body, html5, not encoding, most_places, MAX_TEXT, rows, _words_of(names))
     if found is None:
         return None
     label, is_ascii, title, description, references, pieces, simhash = found
     if not encoding:
-        encoding = encoding_of(label) if label else _UNLABELLED
+        encoding = _encoding_of(label) if label else _UNLABELLED
     if not _is_certain(encoding, is_ascii):
         return None
     if isinstance(simhash, bytes):
@@ -103,22 +103,21 @@ def listen(body: bytes, encoding: str) -> Speech | None:
     if found is None:
         return None
     is_ascii, texts, links, shown = found
-    return Speech(texts, links, shown) if _is_certain(encoding_of(encoding), is_ascii) else None
+    return Speech(texts, links, shown) if _is_certain(_encoding_of(encoding), is_ascii) else None
 
 
 def _is_certain(encoding: str, is_ascii: bool) -> bool:
     """Whether a page that is UTF-8 is read as that by who reads it in an encoding."""
-    return encoding == _UTF_8 or (is_ascii and bool(encoding) and encoding not in NOT_ASCII)
+    return encoding == _UTF_8 or (is_ascii and bool(encoding) and encoding not in _NOT_ASCII)
 
 
 @lru_cache(maxsize=64)
-def words_of(names: frozenset[str]) -> tuple[bytes, ...]:
-    """Return the names as they are looked for in a page."""
+def _words_of(names: frozenset[str]) -> tuple[bytes, ...]:
     return tuple(name.encode() for name in names)
 
 
 @lru_cache(maxsize=256)
-def encoding_of(label: str) -> str:
+def _encoding_of(label: str) -> str:
     """Return the encoding that a label means; "" if none, or if there is no label."""
     if not label:
         return ""
