@@ -112,25 +112,33 @@ def test_gzip_under_another_name(body: bytes, stamp: int, step: int) -> None:
 
 @given(st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=126), min_size=16))
 @example("Z)" + 42 * "0")
+@example("cxuD1~wh;KKA~&#`")
 def test_plain_text_under_the_name_of_a_coding(text: str) -> None:
-    """H51; Brotli has no mark to know it by, so a few texts are whole streams of it."""
+    """H51; Brotli and deflate have no mark to know them by: a few texts are whole streams."""
     raw = text.encode()
     for coding in ("gzip", "br", "zstd", "deflate"):
         decoded = decode(raw, coding)
-        if coding == "br" and _is_brotli(raw):
-            assert decoded == Decoded(brotli.decompress(raw))
+        whole = _whole_stream(raw, coding)
+        if whole is not None:
+            assert decoded == Decoded(whole)
             continue
         assert decoded.fault is Outcome.BODY_DECODE or decoded.flags == ("trailing_bytes",)
         if decoded.fault:
             assert (decoded.body, decoded.flags) == (raw, ("identity_sniffed",))
 
 
-def _is_brotli(raw: bytes) -> bool:
+def _whole_stream(raw: bytes, coding: str) -> bytes | None:
+    """Return what a text says if it happens to be a stream of this coding, to its last byte."""
     try:
-        brotli.decompress(raw)
-    except brotli.error:
-        return False
-    return True
+        if coding == "br":
+            return brotli.decompress(raw)
+        if coding == "deflate":
+            inflating = zlib.decompressobj(-zlib.MAX_WBITS)
+            inflated = inflating.decompress(raw)
+            return inflated if inflating.eof and not inflating.unused_data else None
+    except (brotli.error, zlib.error):
+        pass
+    return None
 
 
 def test_an_empty_body_is_empty_whatever_its_coding() -> None:

@@ -3,9 +3,11 @@
 import socket
 import time
 
-from rawserver import Connection, RawServer, page
+import pytest
+from rawserver import Connection, RawServer, chunked, page
 
-from conftest import MakeSpider, visit
+from conftest import MakeSpider, fetch_one, visit
+from gossamer.outcomes import Outcome
 
 
 def test_a_descriptor_is_watched_for_what_was_asked(make_spider: MakeSpider) -> None:
@@ -39,6 +41,61 @@ def test_a_descriptor_is_watched_for_what_was_asked(make_spider: MakeSpider) -> 
     assert not poll()
     ours.close()
     theirs.close()
+
+
+@pytest.mark.parametrize("path", ["clte", "204"])
+def test_an_order_that_comes_with_a_doubtful_response_gets_another_connection(
+    path: str, make_spider: MakeSpider
+) -> None:
+    """What a callback starts must not meet a connection that is about to be given up."""
+    doubtful = {
+        "a": page(b"page a"),
+        "clte": chunked(b"x", lines=(b"Content-Length: 1", b"X-Keep: yes")),
+        "204": page(b"late", status=b"204 No Content"),
+    }
+    with RawServer(doubtful) as server:
+        host = f"http://a.example:{server.port}/"
+        spider = make_spider()
+        fetch_one(spider, host + "a")
+        ours, theirs = socket.socketpair()
+
+        def order() -> None:
+            ours.recv(1)
+            spider.start(visit(3, host + "a"))
+
+        spider.watch(ours.fileno(), order)
+        spider.start(visit(2, host + path))
+        # Both are there when it looks: the response first, then the order.
+        time.sleep(0.1)
+        theirs.send(b"x")
+        fetches = []
+        while len(fetches) < 2:
+            fetches += spider.poll(0.5)
+        spider.unwatch(ours.fileno())
+        ours.close()
+        theirs.close()
+        assert [fetch.outcome for fetch in fetches] == [Outcome.OK, Outcome.OK]
+        assert fetches[1].body == b"page a"
+        assert (len(server.requests), server.accepted) == (3, 2)
+
+
+def test_a_descriptor_that_is_given_up_meanwhile_is_not_heard(make_spider: MakeSpider) -> None:
+    spider = make_spider()
+    pairs = [socket.socketpair() for _ in range(2)]
+    heard: list[int] = []
+
+    def hear(number: int) -> None:
+        heard.append(number)
+        spider.unwatch(pairs[1 - number][0].fileno())
+
+    for number, (ours, theirs) in enumerate(pairs):
+        spider.watch(ours.fileno(), lambda number=number: hear(number))
+        theirs.send(b"x")
+    spider.poll(0.5)
+    assert len(heard) == 1
+    for pair in pairs:
+        for end in pair:
+            end.close()
 
 
 def test_some_visits_are_ended_and_the_others_go_on(make_spider: MakeSpider) -> None:

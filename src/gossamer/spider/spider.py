@@ -10,6 +10,7 @@ back by it.
 import resource
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Final
 
 import pycurl  # noqa: TC002 - types of this file are read at run time, too
@@ -84,6 +85,8 @@ class Spider:
         self._finished: list[Fetch] = []
         self._sent: list[tuple[int, float]] = []
         self._due_reports: list[int] = []
+        self._watched: dict[int, Callable[[], None]] = {}
+        self._fired: list[int] = []
         self._tick = _tick(settings)
         self._sweep_at = 0.0
         self._left_at = clock.monotonic()
@@ -130,6 +133,8 @@ class Spider:
                 self._finish(self._open.pop(handle), 0, "", now)
             for handle, code, message in failed:
                 self._finish(self._open.pop(handle), code, message, now)
+            if self._fired:
+                self._call_back()
             if now >= self._sweep_at:
                 self._sweep(now)
             if self._finished or watched or self._sent or self._due_reports or now >= until:
@@ -150,11 +155,24 @@ class Spider:
 
         `poll` returns after it. Calling it again changes what is watched for.
         """
-        self._loop.watch(fd, callback, reading=reading, writing=writing)
+        self._watched[fd] = callback
+        self._loop.watch(fd, partial(self._fired.append, fd), reading=reading, writing=writing)
 
     def unwatch(self, fd: int) -> None:
         """Watch a descriptor no more; call it before the descriptor is closed."""
+        self._watched.pop(fd, None)
         self._loop.unwatch(fd)
+
+    def _call_back(self) -> None:
+        """Tell of descriptors that fired, unless they are no longer watched.
+
+        Not before what ended is finished: a callback may start visits, and until then libcurl would
+        have them use connections whose last response was of doubtful framing.
+        """
+        while self._fired:
+            callback = self._watched.get(self._fired.pop(0))
+            if callback is not None:
+                callback()
 
     def started(self) -> list[tuple[int, float]]:
         """Return (trans_id, monotonic time) of each request gone out since, for visits that ask."""
