@@ -18,6 +18,12 @@ TEST_PROGRAMS := chromium dot
 TEST_PACKAGES := chromium graphviz python3.11-doc postgresql-doc-15 git-doc libtiff-doc
 TEST_FOLDERS := /usr/share/doc/python3.11/html /usr/share/doc/postgresql-doc-15/html \
 	/usr/share/doc/git-doc /usr/share/doc/libtiff-doc/manual
+# The benchmarks' server, sites and peers; where they are missing, those are left out.
+BENCH_PROGRAMS := nginx wget2 npm
+BENCH_PACKAGES := nginx-light wget2 npm openjdk-17-doc pike8.0-doc python3.11-doc
+BENCH_FOLDERS := /usr/share/doc/openjdk-17-jre-headless/api /usr/share/doc/pike8.0-doc/html/reference \
+	/usr/share/doc/python3.11/html
+PACKAGES := $(SHELL) scripts/packages.sh
 
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
@@ -31,7 +37,7 @@ COMPILE := $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 
 	--custom-compile-command "make lock"
 
 .DEFAULT_GOAL := help
-.PHONY: help site test compiler programs check format docs bench lock clean setup
+.PHONY: help site test compiler programs peers check format docs bench lock clean setup
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -51,28 +57,18 @@ test: compiler check programs ## Check the style and the types, then run all tes
 
 # For the compiled parts. Without them everything works, only slower; their tests are skipped.
 compiler:
-	@echo '#include <Python.h>' | $(or $(CC),cc) -fsyntax-only -x c -I"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')" - 2>/dev/null && exit 0; \
-	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-		echo "make: no C compiler or no headers of Python: pages will be read more slowly; on Debian: sudo apt install gcc libc6-dev python3-dev" >&2; exit 0; \
-	fi; \
-	echo "Installing a C compiler and the headers of Python (once)"; \
-	install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends gcc libc6-dev python3-dev </dev/null >/dev/null; }; \
-	install 2>/dev/null || { apt-get update -qq && install; } || \
-		echo "make: cannot install a C compiler: pages will be read more slowly" >&2
+	@echo '#include <Python.h>' | $(or $(CC),cc) -fsyntax-only -x c -I"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')" - 2>/dev/null || \
+		$(PACKAGES) "without a C compiler and the headers of Python pages are read more slowly" gcc libc6-dev python3-dev
 
-# Never a reason to fail: without root, without apt or without network the tests say what they skip.
 programs:
-	@missing() { for name in $(TEST_PROGRAMS); do command -v $$name >/dev/null || return 0; done; \
-		for name in $(TEST_FOLDERS); do [ -d $$name ] || return 0; done; return 1; }; \
-	missing || exit 0; \
-	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-		echo "make: some tests will be skipped; on Debian: sudo apt install $(TEST_PACKAGES)" >&2; exit 0; \
-	fi; \
-	echo "Installing $(TEST_PACKAGES) for the tests (once)"; \
-	install() { failed=; for package in $(TEST_PACKAGES); do DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes \
-		--no-install-recommends $$package </dev/null >/dev/null || failed=1; done; [ -z "$$failed" ]; }; \
-	install 2>/dev/null || { apt-get update -qq && install; } || \
-		echo "make: cannot install $(TEST_PACKAGES); the tests that need them will be skipped" >&2
+	@missing=; for name in $(TEST_PROGRAMS); do command -v $$name >/dev/null || missing=1; done; \
+	for name in $(TEST_FOLDERS); do [ -d $$name ] || missing=1; done; \
+	[ -z "$$missing" ] || $(PACKAGES) "some tests will be skipped" $(TEST_PACKAGES)
+
+peers:
+	@missing=; for name in $(BENCH_PROGRAMS); do PATH="$$PATH:/usr/sbin" command -v $$name >/dev/null || missing=1; done; \
+	for name in $(BENCH_FOLDERS); do [ -d $$name ] || missing=1; done; \
+	[ -z "$$missing" ] || $(PACKAGES) "some sites and peers will be left out" $(BENCH_PACKAGES)
 
 check: $(DEV) ## Check style (ruff) and types (mypy)
 	$(BIN)/ruff check .
@@ -86,7 +82,7 @@ format: $(DEV) ## Format the source
 docs: $(DEV) ## Write the reference pages that are made from the source
 	$(BIN)/python -m gossamer.cli.reference docs/reference
 
-bench: compiler $(DEV) ## Measure against other crawlers on this machine; news and the service by themselves
+bench: compiler peers $(DEV) ## Measure against other crawlers on this machine; news and the service by themselves
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/news.py
 	$(BIN)/python bench/service.py
