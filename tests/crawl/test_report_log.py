@@ -8,19 +8,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from harness import command, crawl, pages_in
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from disk_faults import Faults
 from gossamer.catalog.catalog import Verdict
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
-from gossamer.config.url import UrlSettings
+from gossamer.config.settings import Settings
 from gossamer.crawl.report_log import NAMES, ReportLog, begin_run
 from gossamer.errors import DiskFullError, StoreError
 from gossamer.fakeweb import judge
@@ -153,7 +154,7 @@ def done(each: Findings, now: float) -> Verdict:
 
 
 def begun(catalog: SqliteCatalog, log: ReportLog) -> int:
-    return begin_run(catalog, log, UrlSettings(), done, 2_000.0).run_id
+    return begin_run(catalog, log, Settings(), done, 2_000.0).run_id
 
 
 def test_the_next_run_commits_what_the_last_one_could_not(tmp_path):
@@ -182,6 +183,35 @@ def test_the_next_run_commits_what_the_last_one_could_not(tmp_path):
         assert catalog.counts().pages == 2
 
 
+@pytest.mark.parametrize(("retry_after", "held"), [(30.0, 30.0), (None, 5.0), (0.0, 5.0)])
+def test_the_next_run_knows_whom_the_last_one_had_to_leave_alone(tmp_path, retry_after, held):
+    """By what a server asked for; or by the usual back-off, which is longer here than nothing."""
+    urls = [f"http://{host}.example/{number}" for host in "ab" for number in range(2)]
+    busy = {"outcome": int(Outcome.HTTP_429), "status": 429, "retry_after_seconds": retry_after}
+    with (
+        SqliteCatalog.open(tmp_path / "catalog.db", CatalogSettings()) as catalog,
+        opened(tmp_path) as log,
+    ):
+        catalog.add([found(url) for url in urls], 1_000.0)
+        begun(catalog, log)
+        by_host = {due.host: due.doc_id for due in catalog.due(4, 1, 1_000.0)}
+        log.append(
+            [findings(by_host["a.example"]), replace(findings(by_host["b.example"]), **busy)]
+        )
+    for _ in range(2):
+        with (
+            SqliteCatalog.open(tmp_path / "catalog.db", CatalogSettings()) as catalog,
+            opened(tmp_path) as log,
+        ):
+            begun(catalog, log)
+            well, clock = map(catalog.host_clock, ("a.example", "b.example"))
+            assert well is not None
+            assert clock is not None
+            assert (well.next_allowed_at, well.failures_in_a_row) == (0.0, 0)
+            assert clock.next_allowed_at == pytest.approx(1_000.503 + held)
+            assert (clock.failures_in_a_row, clock.delay_seconds) == (1, 5.0)
+
+
 STUCK = """
 import sys, time
 from pathlib import Path
@@ -193,7 +223,7 @@ commit, committed = SqliteCatalog.commit, 0
 
 def stuck(self, verdicts, *rest, **named):
     global committed
-    if committed >= 60 and verdicts:
+    if committed >= {most} and verdicts:
         Path({marker!r}).touch()
         time.sleep(600)
     committed += len(verdicts)
@@ -208,18 +238,14 @@ sys.exit(main())
 def test_a_crawl_killed_while_a_transaction_waits_repeats_nothing(tmp_path):
     """The disk is slow: pages of more than one transaction wait, and all of them are kept."""
     script, marker = tmp_path / "stuck.py", tmp_path / "stuck"
-    script.write_text(STUCK.format(marker=str(marker)))
+    script.write_text(STUCK.format(marker=str(marker), most=60))
     concurrency = 4
     with FakeWeb(pages=400, hosts=4, seed=5) as web:
         workspace = tmp_path / "w"
         flags = ["--concurrency", str(concurrency), "--per-host", "4", "--delay", "0", "--quiet"]
         argv = command(web, workspace, *flags)
-        process = subprocess.Popen([sys.executable, str(script), *argv[3:]], start_new_session=True)
-        try:
+        with killed_after([sys.executable, str(script), *argv[3:]]) as process:
             waiting = requests_when_all_is_quiet(web, process, marker)
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
         with SqliteCatalog.open(
             workspace / "catalog.db", CatalogSettings(), read_only=True
         ) as catalog:
@@ -231,8 +257,41 @@ def test_a_crawl_killed_while_a_transaction_waits_repeats_nothing(tmp_path):
     assert judge.missing(log, truth) == set()
 
 
+@pytest.mark.req("S1.37")
+def test_a_server_that_asked_for_patience_gets_it_from_the_run_after_a_kill(tmp_path):
+    """Killed after the answer was written down, and before the host's clock was stored."""
+    script, marker = tmp_path / "stuck.py", tmp_path / "stuck"
+    script.write_text(STUCK.format(marker=str(marker), most=0))
+    patience = 3.0
+    flags = ["--dir", str(tmp_path / "w"), "--delay", "0", "--quiet", "--max-depth", "0",
+             "--set", "urlserver.retry_back_off_seconds=0"]  # fmt: skip
+    with FakeWeb(pages=3, hosts=1, seed=5) as web:
+        start = f"{web.oddities}status/429?retry_after={patience:.0f}"
+        argv = [sys.executable, str(script), "crawl", start, *flags]
+        with killed_after(argv) as process:
+            requests_when_all_is_quiet(web, process, marker, for_seconds=0.1)
+        argv = [sys.executable, "-m", "gossamer.cli", "crawl", f"{web.oddities}status/200", *flags]
+        with killed_after(argv):
+            until = time.monotonic() + 60.0
+            while len(pages := [each for each in web.log().requests if not each.is_robots]) < 2:
+                assert time.monotonic() < until, "nothing is asked for any more"
+                time.sleep(0.05)
+    assert pages[0].url == start
+    assert pages[1].arrived_ns - pages[0].start_ns >= (patience - 0.1) * 1e9
+
+
+@contextmanager
+def killed_after(argv: list[str]) -> Iterator["subprocess.Popen[bytes]"]:
+    process = subprocess.Popen(argv, start_new_session=True)
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def requests_when_all_is_quiet(
-    web: FakeWeb, process: "subprocess.Popen[bytes]", marker: Path
+    web: FakeWeb, process: "subprocess.Popen[bytes]", marker: Path, for_seconds: float = 2.0
 ) -> int:
     """Wait until a crawl has come to a standstill; return how many pages it asked for."""
     seen, since = -1, 0.0
@@ -242,7 +301,7 @@ def requests_when_all_is_quiet(
         now = len(pages_in(web.log()))
         if not marker.exists() or now != seen:
             seen, since = now, time.monotonic()
-        elif time.monotonic() - since > 2.0:
+        elif time.monotonic() - since > for_seconds:
             return seen
         time.sleep(0.1)
     raise AssertionError("it never came to a standstill")

@@ -122,7 +122,7 @@ def crawl_workspace(
         from gossamer.store.repair import repair  # noqa: PLC0415 - a map of a site keeps nothing
 
         repair(workspace.archive, catalog.known_good())
-        recovery = begin_run(catalog, log, settings.url, judge, clock.time(), archive)
+        recovery = begin_run(catalog, log, settings, judge, clock.time(), archive)
         reconsider(catalog, seeds, settings, clock.time())
         workspace.keep_settings(settings)
         note_secrets(catalog, settings)

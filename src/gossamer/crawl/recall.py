@@ -5,6 +5,7 @@ where the last run did not end by itself, a request may have gone out after that
 each host is owed its whole interval from the start of this run: the stored one, or the one that its
 URLs ask for, since that request may have been the first. It is owed as well where the clocks do not
 agree on how long ago the last run ended. robots.txt files are used as long as they are fresh.
+What findings tell of hosts in trouble, and no clock that was stored, counts as well (`struck`).
 """
 
 from collections import OrderedDict
@@ -18,9 +19,12 @@ from gossamer.catalog.catalog import Catalog, HostClock, Recovery, RobotsRecord
 from gossamer.clock import Clock
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.crawl.robots import RobotsDesk
-from gossamer.messages import Due
+from gossamer.messages import Due, Findings
 from gossamer.outcomes import Outcome, name_of, outcome_named
 from gossamer.url.parts import authority_of
+from gossamer.urlserver.host import Host
+from gossamer.urlserver.pace import pace_of
+from gossamer.urlserver.trouble import Ending, blames_host, fail
 from gossamer.urlserver.urlserver import HostClock as Pace
 from gossamer.urlserver.urlserver import UrlServer
 
@@ -121,6 +125,52 @@ def is_owed(catalog: Catalog, recovery: Recovery, clock: Clock) -> bool:
         return True
     by_wall, by_monotonic = clock.time() - float(wall), clock.monotonic() - float(monotonic)
     return by_monotonic < 0 or by_wall > by_monotonic + _AGREEMENT_SECONDS
+
+
+def struck(
+    catalog: Catalog, left: Sequence[Findings], settings: UrlServerSettings
+) -> list[HostClock]:
+    """Return the clocks of hosts that were in trouble when a run was killed.
+
+    `left`: what it had found and not committed, in order; clocks are stored with that. By the wall,
+    whose times are those of findings.
+    """
+    # What the servers themselves have said: time-outs and the like may be a proxy's.
+    blaming = [each for each in left if each.status and blames_host(Outcome(each.outcome))]
+    dues = catalog.dues(each.doc_id for each in blaming) if blaming else {}
+    pace = pace_of(settings)
+    hosts: dict[str, Host] = {}
+    for each in blaming:
+        due = dues.get(each.doc_id)
+        if due is None:
+            continue  # It was committed after all, and its host's clock with it.
+        host = hosts.get(due.host)
+        if host is None:
+            host = hosts[due.host] = Host(due.host, pace)
+            known = catalog.host_clock(due.host)
+            host.strikes = 0 if known is None else known.failures_in_a_row
+        ending = Ending(
+            host,
+            None,
+            dispatched_at=each.fetched_at,
+            sent_at=each.fetched_at,
+            outcome=Outcome(each.outcome),
+            retry_after_seconds=each.retry_after_seconds,
+        )
+        fail(ending, pace, each.fetched_at + each.milliseconds / 1_000)
+    return [_held(catalog.host_clock(name), host) for name, host in hosts.items()]
+
+
+def _held(known: HostClock | None, host: Host) -> HostClock:
+    """Return the clock of a host that has failed since it was stored."""
+    before = known or HostClock(host=host.name)
+    return replace(
+        before,
+        next_allowed_at=max(before.next_allowed_at, host.next_at),
+        delay_seconds=max(before.delay_seconds, host.gap),
+        failures_in_a_row=host.strikes,
+        parked_reason=_reason(host.parked),
+    )
 
 
 def _wanted_delays(batch: Iterable[Due]) -> dict[str, float]:

@@ -24,9 +24,10 @@ from zlib import crc32
 import msgspec
 
 from gossamer.catalog.catalog import Catalog, Recovery, Verdict
-from gossamer.config.url import UrlSettings
+from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
 from gossamer.crawl.archive_sync import ArchiveSync
+from gossamer.crawl.recall import struck
 from gossamer.messages import Findings
 from gossamer.store import disk
 
@@ -123,7 +124,7 @@ class ReportLog:
 def begin_run(
     catalog: Catalog,
     log: ReportLog,
-    settings: UrlSettings,
+    settings: Settings,
     judge: Judge,
     now: float,
     archive: ArchiveSync | None = None,
@@ -136,8 +137,9 @@ def begin_run(
     if archive is not None:
         left = archive.present(left)
     if left:
-        gate = Admission(settings, catalog.traps())
-        catalog.commit([judge(findings, now) for findings in left], now, gate=gate)
+        gate = Admission(settings.url, catalog.traps())
+        clocks = struck(catalog, left, settings.urlserver)
+        catalog.commit([judge(findings, now) for findings in left], now, clocks, gate=gate)
     recovery = catalog.begin_run(now)
     log.use(recovery.run_id)
     return recovery

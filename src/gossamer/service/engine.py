@@ -62,7 +62,7 @@ def run_engine(
     ):
         catalog.use_files(RequestFiles(directory / FOLDER))
         repair(workspace.archive, catalog.known_good())
-        recovery = begin_run(catalog, log, settings.url, judge, clock.time(), archive)
+        recovery = begin_run(catalog, log, settings, judge, clock.time(), archive)
         ground = Ground(workspace, catalog, recovery, (), settings, stops, clock, log, archive)
         with wired(ground, partial(crew_of, ground, "", ())) as parts:
             parts.keeper.judge = judge

@@ -78,7 +78,7 @@ class Troubles:
             if _other_address_may_help(ending):
                 self._turn_to_next_address(host)
                 return True
-            _fail(ending, self._pace, now)
+            fail(ending, self._pace, now)
             if outcome in _OTHER_ADDRESS_MAY_HELP:
                 self._look_again(host)
             if ending.authority and _is_dead(host, outcome):
@@ -127,7 +127,7 @@ def _other_address_may_help(ending: Ending) -> bool:
     )
 
 
-def _fail(ending: Ending, pace: Pace, now: float) -> None:
+def fail(ending: Ending, pace: Pace, now: float) -> None:
     """Slow or park a host after an outcome that blames it."""
     host, rule = ending.host, RULES[ending.outcome]
     # Requests that were out together fail together: that is one failure, not one for each.
