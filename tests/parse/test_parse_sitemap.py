@@ -269,6 +269,17 @@ def test_a_giant_token_costs_no_more_than_its_length(start, end):
     assert urls_of(page) == [SITE + "a"]
 
 
+def test_a_tag_full_of_attributes_ends_the_sitemap():
+    """A tag of 50 MB of them took expat 650 MB."""
+    attributes = b" ".join(b"a%d='x'" % number for number in range(20_000))
+    body = b"<urlset><url><loc>/a</loc></url><url %b><loc>/b</loc></url></urlset>"
+    page = read(body % attributes)
+    assert (urls_of(page), page.outcome) == ([SITE + "a"], Outcome.PARSE_TRUNCATED)
+    assert "attributes" in page.detail
+    few = read(body % b"a='b' c=\"%b\"" % (b"=" * 4_000))
+    assert (urls_of(few), few.outcome) == ([SITE + "a", SITE + "b"], Outcome.OK)
+
+
 @given(
     st.binary(max_size=300),
     st.sampled_from([b"", b"<urlset>", b"<url><loc>", b"\x1f\x8b\x08", b"<?xml"]),

@@ -34,6 +34,10 @@ _MOST_REPAIRS: Final = 1_000_000
 _TEXT_ENTRY: Final = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t]{0,64}(https?://\S{1,65535})", re.IGNORECASE
 )
+# An element with the text after it; comments and the like are passed over, however long.
+_LONG_TAG: Final = re.compile(rb"<(?![!?])[^<]{65536,}")
+# expat takes a dozen bytes for each one of a tag that is full of attributes.
+_MAX_ATTRIBUTES: Final = 5_000
 _MAX_DEPTH: Final = 64
 _ROOT_NAMES: Final = frozenset(root.decode() for root in SITEMAP_ROOTS)
 # (parent, element) -> kind, for references that are the text of an element.
@@ -113,6 +117,11 @@ def _from_text(
 def _from_xml(
     body: bytes, url: str, settings: ParseSettings, joiner: Joiner, notes: list[str]
 ) -> Page:
+    for long in _LONG_TAG.finditer(body):
+        if body.count(b"=", *long.span()) > _MAX_ATTRIBUTES:
+            notes.append(f"has a tag with more than {_MAX_ATTRIBUTES} attributes")
+            body = body[: long.start()]
+            break
     scan = _Scan(settings.max_sitemap_urls)
     fault = scan.read(body.lstrip(b"\t\n\r "))
     if fault and not scan.is_final:
