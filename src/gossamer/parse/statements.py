@@ -16,6 +16,7 @@ from xxhash import xxh3_64_digest
 
 from gossamer.messages import Page
 from gossamer.parse.flood import cut_flood
+from gossamer.parse.outline import Outline
 from gossamer.parse.places import base_in, text_of
 from gossamer.parse.references import Joiner
 from gossamer.parse.skim import Speech, listen
@@ -73,7 +74,7 @@ def made_up_name(url: str) -> str:
 
 
 def statements(
-    body: bytes, page: Page, url: str, joiner: Joiner, is_left_out: Callable[[str], bool]
+    body: bytes, page: Page | Outline, url: str, joiner: Joiner, is_left_out: Callable[[str], bool]
 ) -> set[bytes]:
     """Return what a document says; of a page, without the text of links that are left out."""
     if page.content_type not in (HTML, XHTML):
