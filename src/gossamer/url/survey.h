@@ -174,15 +174,16 @@ static int open_plain_base(struct survey *survey, Py_ssize_t authority)
     return 1;
 }
 
-static int open_sets(const KeySet *sets[2], PyObject *first, PyObject *second)
+static int open_sets(const KeySet *sets[2], PyObject *pair)
 {
-    if (!PyObject_TypeCheck(first, (PyTypeObject *)key_set_type) ||
-        !PyObject_TypeCheck(second, (PyTypeObject *)key_set_type)) {
-        PyErr_SetString(PyExc_TypeError, "survey() takes pairs of KeySets");
-        return -1;
+    for (Py_ssize_t number = 0; number < 2; number++) {
+        PyObject *set = PyTuple_Size(pair) == 2 ? PyTuple_GetItem(pair, number) : NULL;
+        if (!set || !PyObject_TypeCheck(set, (PyTypeObject *)key_set_type)) {
+            PyErr_SetString(PyExc_TypeError, "survey() takes pairs of KeySets");
+            return -1;
+        }
+        sets[number] = (const KeySet *)set;
     }
-    sets[0] = (const KeySet *)first;
-    sets[1] = (const KeySet *)second;
     return 0;
 }
 
@@ -218,12 +219,11 @@ static PyObject *urls_survey(PyObject *self, PyObject *arguments)
 {
     struct survey survey = {.urls = (Urls *)self};
     Py_ssize_t authority;
-    PyObject *references, *young, *old, *young_suspects, *old_suspects;
-    if (!PyArg_ParseTuple(arguments, "UnO!(OO)(OO)O", &survey.page, &authority, &PyDict_Type,
-                          &references, &young, &old, &young_suspects, &old_suspects,
+    PyObject *references, *reported, *suspects;
+    if (!PyArg_ParseTuple(arguments, "UnO!O!O!O", &survey.page, &authority, &PyDict_Type,
+                          &references, &PyTuple_Type, &reported, &PyTuple_Type, &suspects,
                           &survey.join) ||
-        open_sets(survey.reported, young, old) < 0 ||
-        open_sets(survey.suspects, young_suspects, old_suspects) < 0)
+        open_sets(survey.reported, reported) < 0 || open_sets(survey.suspects, suspects) < 0)
         return NULL;
     int is_plain = open_plain_base(&survey, authority);
     if (is_plain <= 0)
