@@ -34,7 +34,7 @@ DOCUMENTATION = {
     "git-doc": "/usr/share/doc/git-doc",
 }
 # In these nearly all pages are ordinary.
-ORDINARY = ("pike8.0-doc", "openjdk-17-jre-headless", "git-doc")
+ORDINARY = ("pike8.0-doc", "openjdk-17-jre-headless", "postgresql-doc-15", "git-doc")
 _PAGES_OF_EACH = 200
 NOWHERE = Pointer("", 0, 0)
 

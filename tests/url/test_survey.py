@@ -12,7 +12,7 @@ from made_references import DIRECTORIES, references
 
 from gossamer.config.url import UrlSettings
 from gossamer.url import plain
-from gossamer.url.canonical import Joiner
+from gossamer.url.canonical import Joiner, needs_whole_base
 from gossamer.url.plain import KEY_BYTES, Keys, KeySet, each_key, md5_of, url_table
 
 pytestmark = pytest.mark.skipif(not plain.is_compiled(), reason="gossamer.url._plain is missing")
@@ -90,6 +90,13 @@ def test_any_references_are_looked_over_alike(directory, hrefs, random):
     is_ascii = all(map(str.isascii, hrefs))
     looked = assert_agrees(directory + "p", hrefs, random, SETTINGS[0])
     assert looked is is_ascii or "//a" in directory
+
+
+@given(st.text("aAhHtTpP.:/?# \t%é", max_size=9))
+def test_reference_that_needs_no_more_than_the_directory_means_the_same_on_all_its_pages(href):
+    if not needs_whole_base(href):
+        one, other = (Joiner().join(f"http://h/d/{name}", href) for name in ("p", "q?r=s"))
+        assert one == other
 
 
 def test_each_url_is_named_once_where_it_was_first():

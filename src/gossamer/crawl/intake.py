@@ -216,8 +216,8 @@ class Intake:
             # run. Code of the user's own that ends the program costs no more either.
             except (Exception, SystemExit) as error:  # noqa: BLE001
                 work.findings = _failure(work.fetch, error)
-            # Not where anything else ends this process: then it shall be known over what.
-            watch.leave()
+        # Not where anything else ends this process: then it shall be known over what.
+        watch.leave()
 
     def _keep(self, work: _Work) -> None:
         fetch, store, archived = work.fetch, self._store, self._archived

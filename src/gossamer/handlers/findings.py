@@ -153,7 +153,10 @@ class Finder:
         ):
             return None
         seen = self._survey(
-            visit.url, page.references, self._recent.generations, self._on_probation.generations
+            visit.url,
+            page.link_references(),
+            self._recent.generations,
+            self._on_probation.generations,
         )
         if seen is None:
             return None

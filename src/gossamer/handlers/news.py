@@ -5,7 +5,7 @@ from typing import Final
 from gossamer.messages import Fetch, Page
 from gossamer.parse.outline import Outline
 from gossamer.parse.references import Joiner
-from gossamer.parse.statements import clauses, made_up_name, statements
+from gossamer.parse.statements import joined_clauses, made_up_name, statements
 from gossamer.url.families import family_of_url
 from gossamer.url.generations import Generations
 
@@ -30,7 +30,7 @@ class NewsDesk:
         url = fetch.visit.url
         # Most pages of people have a title of their own, so that most need not be looked through.
         name = made_up_name(url)
-        title = b"".join(clauses(page.title.replace(name, "") if name else page.title))
+        title = joined_clauses(page.title.replace(name, "") if name else page.title)
         if title and hash(title) not in said:
             return self._keep(said, hash(title))
 

@@ -13,7 +13,8 @@ from gossamer.parse.references import Joiner
 class Outline(Struct, frozen=True, gc=False):
     """What was read of a page without its tree, and what its pieces say.
 
-    An ordinary page has plain links and assets, and nothing else that would have to be heeded.
+    An ordinary page has links and assets, and nothing else that would have to be heeded: it speaks
+    neither to robots nor of other languages.
     """
 
     content_type: str
@@ -26,21 +27,45 @@ class Outline(Struct, frozen=True, gc=False):
     told: Told
 
     def is_ordinary(self, max_links: int) -> bool:
-        """Whether it has plain links and assets only, and no more than so many."""
+        """Whether it has links and assets only, and surely no more than so many."""
         told = self.told
         self.references.pop("", None)
-        # Of assets some may be there twice; to count the others is hardly ever necessary.
-        left = max_links - len(self.references)
-        return told.is_assets_only and (
-            len(told.assets) <= left or sum(len(each) for _, each in told.needed) <= left
+        if len(self.references) + len(told.links) + len(told.assets) > max_links:
+            return False
+        return told.is_assets_only or not (
+            told.refused
+            or told.languages
+            or told.robots
+            or any(nofollow for _, _, nofollow in told.links)
         )
 
+    def link_references(self) -> dict[str, bool]:
+        """Return the references of all links of an ordinary page, in the order of its links."""
+        if self.told.is_assets_only:
+            return self.references
+        by_kind: dict[str, dict[str, bool]] = {"a": dict(self.references)}
+        for kind, reference, _ in self.told.links:
+            by_kind.setdefault(kind, {})[reference] = False
+        together: dict[str, bool] = {}
+        for table in by_kind.values():
+            together.update(table)
+        together.pop("", None)
+        return together
+
+    def canonical(self, url: str, joiner: Joiner) -> str | None:
+        """Return the URL that the page names as its own."""
+        named = [reference for kind, reference, _ in self.told.links if kind == "canonical"]
+        return next(filter(None, joiner.join_all(url, filter(None, named))), None)
+
     def whole(self, url: str, joiner: Joiner) -> Page | None:
-        """Return all that an ordinary page says; None if some of it is in an encoding of old."""
+        """Return all that a page says; None if that is more than plain links and assets."""
+        if not self.told.is_assets_only:
+            return None
         hrefs = list(self.references)
         end = len(hrefs)
         for _, references in self.told.needed:
             hrefs += references
+        # In an encoding of old they mean something else.
         if encoder_of(self.charset) and not all(map(str.isascii, hrefs)):
             return None
         urls = joiner.join_all(url, hrefs)

@@ -58,21 +58,27 @@ class Observer:
         said = ""
         if page.description is not None:
             said = f',"description":{msgspec.json.encode(page.description).decode()}'
+        canonical = page.canonical(fetch.visit.url, joiner) if page.told.links else None
+        if canonical is not None:
+            said += f',"canonical":{msgspec.json.encode(canonical).decode()}'
         return f'{{"sha256":"{sha256(body).hexdigest()}"{said}{assets}}}'
 
     def _name_assets(self, url: str, needed: _Needed, joiner: Joiner) -> str | None:
         """Write down the assets of a page; None if a reference needs more care."""
-        by_kind: dict[str, tuple[str, ...]] = {}
-        depends = False
+        hrefs = [reference for _, references in needed for reference in references]
+        if not "".join(hrefs).isascii():
+            return None
+        urls = joiner.join_all(url, hrefs)
+        named: dict[str, list[str]] = {}
+        start = 0
         for kind, references in needed:
-            if not all(map(str.isascii, references)):
-                return None
-            depends = depends or any(map(needs_whole_base, references))
-            urls = filter(None, dict.fromkeys(joiner.join_all(url, references)))
-            by_kind[kind] = tuple(urls)
-        named = {kind: urls for kind, urls in by_kind.items() if urls}
+            end = start + len(references)
+            found = list(filter(None, dict.fromkeys(urls[start:end])))
+            start = end
+            if found:
+                named[kind] = found
         written = f',"assets":{msgspec.json.encode(named).decode()}' if named else ""
-        if not depends and len(written) <= _LONGEST_REMEMBERED:
+        if len(written) <= _LONGEST_REMEMBERED and not any(map(needs_whole_base, hrefs)):
             if len(self._assets) >= _MOST_REMEMBERED:
                 self._assets.clear()
             self._assets[directory_of(url), needed] = written

@@ -67,6 +67,8 @@ _PUNYCODE: Final = "xn--"
 # Text shrinks on its way to the canonical form (`%41`, `/a/../`), hardly ever more than this.
 _SHRINKING: Final = 4
 _UNKNOWN: Final = ""
+# Neither a query nor a fragment, neither of a web scheme nor passed over.
+_BEGINS_PATH: Final = frozenset("./_~0123456789ABCDEFGIJKLMNOPQRSTUVWXYZabcdefgijklmnopqrstuvwxyz")
 # References of the most frequent other schemes need no parser: they are nothing that is crawled.
 _OTHER_SCHEMES: Final = ("data:", "file:", "ftp:", "javascript:", "mailto:", "tel:")
 _MOST_KNOWN: Final = 4_096
@@ -359,6 +361,9 @@ def _join(base: str, href: str, settings: UrlSettings) -> str | None:
 
 def needs_whole_base(href: str) -> bool:
     """Whether more than the directory of the base matters: no path, or a scheme without slashes."""
+    # Most begin with what is neither, nor passed over.
+    if href[:1] in _BEGINS_PATH:
+        return False
     lean = href.strip(_STRIPPED).translate(_REMOVED)
     return lean[:1] in "?#" or lean[:6].lower().startswith(("http:", "https:"))
 
