@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from gossamer.crawl.watch import Watch
 
 WRITER = """
@@ -15,7 +17,8 @@ number = 0
 while True:
     number += 1
     watch.enter(number, float(number))
-    watch.leave()
+    if sys.argv[2] == "leave":
+        watch.leave()
 """
 
 
@@ -31,14 +34,15 @@ def test_what_is_being_parsed_is_known_outside():
     other.close()
 
 
-def test_a_reader_never_sees_a_document_with_a_time_that_is_not_its_own():
+@pytest.mark.parametrize("between", ["leave", "stay"])
+def test_a_reader_never_sees_a_document_with_a_time_that_is_not_its_own(between):
     """A page that has just begun must never look as if it had been parsed for ages.
 
     The time of each document is its number here, so that another's shows however near it is.
     """
     watch = Watch.make()
     with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(watch.descriptor)],
+        [sys.executable, "-c", WRITER, str(watch.descriptor), between],
         pass_fds=[watch.descriptor],
         stdout=subprocess.PIPE,
     ) as process:

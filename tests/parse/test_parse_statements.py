@@ -3,9 +3,11 @@
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gossamer.messages import Page
-from gossamer.parse.statements import clauses, made_up_name, statements
+from gossamer.parse.statements import clauses, joined_clauses, made_up_name, statements
 from gossamer.url.canonical import Joiner
 
 URL = "http://h/maze/page.html"
@@ -19,6 +21,18 @@ def said(body: str, url: str = URL, left_out: str = "/maze/") -> set[bytes]:
 def test_clauses_have_no_case_space_numbers_or_dates():
     assert clauses("Page 17 of 20. No  Events!\nJanuary 2026") == [b"pageof", b"noevents"]
     assert clauses("In January all is well") == [b"injanuaryalliswell"]
+
+
+@given(
+    st.one_of(
+        st.text(),
+        st.lists(st.sampled_from([*"aB1.;!?\t\n\v\f\r \x1c\x85\u3000", "May", "day", "sun"])).map(
+            "".join
+        ),
+    )
+)
+def test_clauses_are_joined_alike(text):
+    assert joined_clauses(text) == b"".join(clauses(text))
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,35 @@ def main(built: str) -> None:
             found, _ = random.choice(tables).join(directory, length, hrefs)
             urls = [url for url in found if url is not None]
             joined += len(urls)
+            survey(module, random.choice(tables), random.choice(tables), directory, hrefs)
             keys = random.choice(tables).keys(urls)
             assert keys == b"".join(md5(url.encode()).digest()[:8] for url in urls)
             keep(held, keys, random)
     for length in range(200):
         assert module.md5_of("x" * length) == md5(b"x" * length).digest()
     print(joined)
+
+
+def survey(module, table, other, directory: str, hrefs: list[str]) -> None:
+    """Have all references looked over, with those of another table in between."""
+    length = directory.index("/", 8)
+
+    def join(base: str, href: str) -> str | None:
+        (url,), _ = other.join(directory, length, [href])
+        return url
+
+    sets = [(module.KeySet(), module.KeySet()) for _ in range(2)]
+    references = {href: False for href in hrefs if href.isascii()}
+    for name in ("", "p", "p?q", "p?q/r", "./"):
+        seen = table.survey(directory + name, length, references, *sets, join)
+        if seen is not None:
+            keys, unreported, suspected = seen
+            assert all(url.isascii() for url in (*unreported, *suspected))
+            for start in range(0, len(keys), 16):
+                sets[start // 16 % 2][start // 32 % 2].add(keys[start : start + 8])
+    assert table.survey(directory, length, {"\ud800": 0, "\u00e9": 0}, *sets, join) is None or (
+        "//" in directory[8:]
+    )
 
 
 def keep(held, keys: bytes, random: Random) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.url.canonical import canonicalize
-from gossamer.url.families import family_of, split_family
+from gossamer.url.families import family_of, family_of_url, split_family
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,7 @@ from gossamer.url.families import family_of, split_family
 )
 def test_family(path, family):
     assert family_of("h", "http://h" + path) == "h" + family
+    assert family_of_url("http://h" + path) == "h" + family
     assert split_family("h" + family) == ("h", family)
 
 

@@ -22,11 +22,19 @@ from gossamer.crawl.link import Assignment, Report, Tag, Void
 from gossamer.crawl.watch import Watch
 from gossamer.errors import DiskFullError, StorageError
 from gossamer.handlers.findings import Finder
-from gossamer.handlers.user import load_condition, load_handlers, run_handlers
+from gossamer.handlers.user import (
+    BriefHandler,
+    UserHandler,
+    load_condition,
+    load_handlers,
+    run_handlers,
+)
 from gossamer.handlers.visited import VisitedPage
-from gossamer.messages import Document, Done, Fetch, Findings, Page
+from gossamer.messages import Document, Done, Fetch, Findings, Page, Pointer
 from gossamer.outcomes import Outcome
-from gossamer.parse.page import understand
+from gossamer.parse.html import whole_page
+from gossamer.parse.outline import Outline
+from gossamer.parse.page import outline
 from gossamer.store.store import Store, payload_digest
 from gossamer.url.canonical import Joiner
 from gossamer.url.scope import Scope
@@ -45,13 +53,18 @@ _TOGETHER: Final = 8
 """So many documents go through a step before the next: more would only take memory."""
 
 Send = Callable[[Tag, object], None]
+Note = Callable[[Fetch, Outline], str | None]
 
 
 class _Work(Struct):
     """A document on its way through the steps, each of which adds what it makes of it."""
 
-    document: Document
-    page: Page | None = None
+    fetch: Fetch
+    headers: Mapping[str, str]
+    """The first ones of each name."""
+    pointer: Pointer | None = None
+    payload_digest: str = ""
+    page: Page | Outline | None = None
     findings: Findings | None = None
     """From the last step, or from one that failed."""
 
@@ -82,6 +95,11 @@ class Intake:
         self._finder = _finder(settings, assignment.start_urls, self._joiner)
         self._handlers = load_handlers(settings.handlers.use, assignment.main_script, settings)
         self._keep_if = load_condition(settings.handlers.keep_if, assignment.main_script, settings)
+        self._note: Note | None = _note_of(self._handlers, self._joiner)
+        # Others than our own want pages as a whole, and so do copies.
+        self._is_brief = not settings.store.raw_folder and (
+            self._note is not None or not self._handlers
+        )
         self._revisits = settings.store.revisits
         self._archived = None if store is None else _archived(assignment, clock)
         keeping = () if store is None else (self._keep,)
@@ -180,7 +198,7 @@ class Intake:
         A processor that does the same to the next document has the code and the tables for it at
         hand; with one document after the other it would fetch all of them anew for each.
         """
-        works = [_Work(Document(fetch, None)) for fetch in fetches]
+        works = [_Work(fetch, fetch.first_headers()) for fetch in fetches]
         for step in self._steps:
             self._do(step, works)
         self._done += map(_done, fetches)
@@ -191,18 +209,18 @@ class Intake:
         for work in works:
             if work.findings is not None:
                 continue
-            watch.enter(work.document.fetch.visit.doc_id, clock.monotonic())
+            watch.enter(work.fetch.visit.doc_id, clock.monotonic())
             try:
                 step(work)
             # The last line of defence: a bug of ours costs one page, says so, and fails the test
             # run. Code of the user's own that ends the program costs no more either.
             except (Exception, SystemExit) as error:  # noqa: BLE001
-                work.findings = _failure(work.document.fetch, error)
-            # Not where anything else ends this process: then it shall be known over what.
-            watch.leave()
+                work.findings = _failure(work.fetch, error)
+        # Not where anything else ends this process: then it shall be known over what.
+        watch.leave()
 
     def _keep(self, work: _Work) -> None:
-        fetch, store, archived = work.document.fetch, self._store, self._archived
+        fetch, store, archived = work.fetch, self._store, self._archived
         # Without a head: no response, or not of our spider.
         if store is None or archived is None or not (fetch.head or fetch.raw):
             return
@@ -216,22 +234,36 @@ class Intake:
             stored = store.append(fetch, known=known, digest=digest)
             if not stored.revisit:
                 archived.note(fetch, stored)
-        work.document = Document(fetch, stored.pointer, stored.payload_digest)
+        work.pointer, work.payload_digest = stored.pointer, stored.payload_digest
 
     def _read(self, work: _Work) -> None:
-        fetch = work.document.fetch
+        fetch = work.fetch
         if fetch.outcome in _UNDERSTOOD and 200 <= fetch.status < 300:
-            work.page = understand(work.document, self._parse_settings, self._joiner, self._agent)
+            page = outline(fetch, work.headers, self._parse_settings, self._joiner, self._agent)
+            if isinstance(page, Outline):
+                if self._is_brief:
+                    work.page = page
+                    return
+                page = whole_page(page, fetch.visit.url, self._parse_settings, self._joiner)
             if self._copies is not None:
-                self._copies.keep(fetch, work.page)
+                self._copies.keep(fetch, page)
+            work.page = page
 
     def _judge(self, work: _Work) -> None:
-        document, page = work.document, work.page
+        fetch, page = work.fetch, work.page
+        if isinstance(page, Outline):
+            work.findings = self._finder.of_ordinary(
+                fetch, page, work.headers, work.pointer, work.payload_digest, self._note
+            )
+            if work.findings is not None:
+                return
+            page = whole_page(page, fetch.visit.url, self._parse_settings, self._joiner)
+        document = Document(fetch, work.pointer, work.payload_digest)
         if page is None or not self._handlers:
             work.findings = self._finder.findings(document, page)
             return
         urls, records, failure = run_handlers(self._handlers, VisitedPage(document, page))
-        joined = self._joiner.join_all(document.fetch.visit.url, urls) if urls else ()
+        joined = self._joiner.join_all(fetch.visit.url, urls) if urls else ()
         findings = self._finder.findings(document, page, filter(None, joined), tuple(records))
         work.findings = msgspec.structs.replace(findings, detail=failure) if failure else findings
 
@@ -269,6 +301,15 @@ def _finder(settings: Settings, start_urls: Sequence[str], joiner: Joiner) -> Fi
         settings.spider.allowed_ports,
         settings.spider.max_redirects,
     )
+
+
+def _note_of(handlers: Mapping[str, UserHandler], joiner: Joiner) -> Note | None:
+    """Return what makes a record of an outline, if there is one handler and it can."""
+    only = next(iter(handlers.values())) if len(handlers) == 1 else None
+    if not isinstance(only, BriefHandler):
+        return None
+    in_brief = only.in_brief
+    return lambda fetch, page: in_brief(fetch, page, joiner)
 
 
 def _failure(fetch: Fetch, error: BaseException) -> Findings:

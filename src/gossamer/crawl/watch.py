@@ -32,7 +32,8 @@ class Watch:
         return cls(descriptor)
 
     def enter(self, doc_id: int, now: float) -> None:
-        """Note that work on a document begins."""
+        """Note that work on a document begins, and is over on the one before."""
+        self._document[0] = 0
         self._since[0] = now
         self._document[0] = doc_id
 

@@ -1,6 +1,6 @@
 """What one visit adds to what is known: its result, and the URLs it leads to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from sys import intern
 
@@ -12,17 +12,19 @@ from gossamer.config.handlers import HandlerSettings
 from gossamer.config.url import UrlSettings
 from gossamer.handlers.news import NewsDesk
 from gossamer.handlers.recent import Recent
-from gossamer.messages import Document, Fetch, Findings, Found, Kind, News, Page
+from gossamer.messages import Document, Fetch, Findings, Found, Kind, News, Page, Pointer
 from gossamer.outcomes import Outcome, State
+from gossamer.parse.outline import Outline
 from gossamer.url.address import port_refusal
 from gossamer.url.canonical import Joiner
-from gossamer.url.families import family_of
+from gossamer.url.families import family_of, family_of_url
 from gossamer.url.parts import directory_of, host_of, md5_of, port_of
 from gossamer.url.plain import KEY_BYTES, distinct
 from gossamer.url.scope import Scope
 from gossamer.url.traps import is_tame, path_trap
 
 _OK = Outcome.OK
+_OK_NUMBER = int(_OK)
 _PAGE = int(Kind.PAGE)
 _PENDING = int(State.PENDING)
 _EXCLUDED = int(State.EXCLUDED)
@@ -57,6 +59,7 @@ class Finder:
     ) -> None:
         self._scope = scope
         self._keys = joiner.keys
+        self._survey = joiner.survey
         self._url_settings = url_settings
         self._allowed_ports = allowed_ports
         self._max_redirects = max_redirects
@@ -92,7 +95,8 @@ class Finder:
             if self._follow_links:
                 keys = self._links(fetch, page, found)
                 if fetch.visit.kind == _PAGE:
-                    news, found = self._news(fetch, page, keys, found)
+                    suspected = self._suspected(page, keys)
+                    news, found = self._news(fetch, page, suspected, found)
         for url in extra_urls:
             self._offer(url, fetch.visit.depth + 1, Kind.PAGE, (), found)
         body = fetch.body
@@ -122,6 +126,75 @@ class Finder:
             payload_digest=document.payload_digest,
             records=records,
             news=int(news),
+        )
+
+    def of_ordinary(
+        self,
+        fetch: Fetch,
+        page: Outline,
+        headers: Mapping[str, str],
+        pointer: Pointer | None,
+        payload_digest: str,
+        note: Callable[[Fetch, Outline], str | None] | None,
+    ) -> Findings | None:
+        """Return what `findings` does of an ordinary page; None if it needs the page as a whole.
+
+        Nothing is made of it that nobody asks for: of most links only the key. `headers` are the
+        first ones of each name, `note` is what makes the one record of the page, if there is any.
+        """
+        visit = fetch.visit
+        if not (
+            self._follow_links
+            and not self._follow_assets
+            and fetch.outcome is _OK
+            and 200 <= fetch.status < 300
+            and visit.kind == _PAGE
+            and fetch.redirect_to is None
+        ):
+            return None
+        seen = self._survey(
+            visit.url,
+            page.link_references(),
+            self._recent.generations,
+            self._on_probation.generations,
+        )
+        if seen is None:
+            return None
+        record = None if note is None else note(fetch, page)
+        if record is None and note is not None:
+            return None
+        keys, unreported, suspected = seen
+        found: list[Found] = []
+        depth = visit.depth + 1
+        for url in unreported:
+            self._report(url, md5_of(url), depth, _PAGE, (), found)
+        news, found = self._news(fetch, page, suspected, found)
+        body = fetch.body
+        return Findings(
+            visit.doc_id,
+            visit.trans_id,
+            _OK_NUMBER,
+            fetch.status,
+            fetch.fetched_at,
+            fetch.milliseconds,
+            visit.tries + 1,
+            page.content_type,
+            len(body),
+            len(fetch.raw),
+            xxhash.xxh3_128_digest(body) if body else None,
+            page.simhash,
+            headers.get("etag"),
+            headers.get("last-modified"),
+            pointer,
+            None,
+            page.title,
+            fetch.detail[:_MAX_DETAIL],
+            fetch.retry_after_seconds,
+            keys,
+            tuple(found),
+            payload_digest,
+            () if record is None else (record,),
+            int(news),
         )
 
     def forget(self, findings: Findings) -> None:
@@ -173,15 +246,20 @@ class Finder:
         }
         return [link.url for link in chosen.values() if self._follow_nofollow or not link.nofollow]
 
+    def _suspected(self, page: Page, keys: bytes) -> list[str]:
+        """Return those of the links that are followed and on probation."""
+        if page.nofollow and not self._follow_nofollow:
+            return []
+        return self._followed(page, keys, self._on_probation.seen(keys))
+
     def _news(
-        self, fetch: Fetch, page: Page, keys: bytes, found: list[Found]
+        self, fetch: Fetch, page: Page | Outline, suspected: list[str], found: list[Found]
     ) -> tuple[News, list[Found]]:
         """Tell whether a page says anything new; where one leads that does not is on probation."""
-        url = fetch.visit.url
-        family = family_of(host_of(url), url)
+        family = family_of_url(fetch.visit.url)
         if self._news_desk.has_news(family, fetch, page):
-            if not page.nofollow or self._follow_nofollow:
-                self._acquit(page, keys, fetch.visit.depth + 1, found)
+            if suspected:
+                self._acquit(suspected, fetch.visit.depth + 1, found)
             return News.SOME, found
         marked = [replace(item, probation=family) if item.kind == _PAGE else item for item in found]
         led_to = [item for item in marked if item.probation and item.state == _PENDING]
@@ -190,9 +268,9 @@ class Finder:
         leads_on = any(family_of(item.host, item.url) != family for item in led_to)
         return News.UNKNOWN if leads_on else News.NONE, marked
 
-    def _acquit(self, page: Page, keys: bytes, depth: int, found: list[Found]) -> None:
+    def _acquit(self, urls: list[str], depth: int, found: list[Found]) -> None:
         """Report links again that were on probation: a page with something to say has them too."""
-        for url in self._followed(page, keys, self._on_probation.seen(keys)):
+        for url in urls:
             md5 = md5_of(url)
             self._on_probation.forget(md5[:KEY_BYTES])
             self._report(url, md5, depth, _PAGE, (), found)

@@ -3,11 +3,11 @@
 from typing import Final
 
 from gossamer.messages import Fetch, Page
+from gossamer.parse.outline import Outline
 from gossamer.parse.references import Joiner
-from gossamer.parse.statements import clauses, made_up_name, statements
-from gossamer.url.families import family_of
+from gossamer.parse.statements import joined_clauses, made_up_name, statements
+from gossamer.url.families import family_of_url
 from gossamer.url.generations import Generations
-from gossamer.url.parts import host_of
 
 _BYTES_A_SAYING: Final = 64
 _GLANCE_BYTES: Final = 1 << 14
@@ -24,18 +24,18 @@ class NewsDesk:
         self._joiner = joiner
         self._said: Generations[set[int]] = Generations(lambda _: set(), _weigh, max_bytes)
 
-    def has_news(self, family: str, fetch: Fetch, page: Page) -> bool:
+    def has_news(self, family: str, fetch: Fetch, page: Page | Outline) -> bool:
         """Tell whether a document says something that its family has not said; remember it."""
         said = self._said[family]
         url = fetch.visit.url
         # Most pages of people have a title of their own, so that most need not be looked through.
         name = made_up_name(url)
-        title = b"".join(clauses(page.title.replace(name, "") if name else page.title))
+        title = joined_clauses(page.title.replace(name, "") if name else page.title)
         if title and hash(title) not in said:
             return self._keep(said, hash(title))
 
         def is_kin(target: str) -> bool:
-            return family_of(host_of(target), target) == family
+            return family_of_url(target) == family
 
         # A long text that begins like no other need not be looked through to its end; one that does
         # not has news once more, at most.

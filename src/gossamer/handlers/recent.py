@@ -1,6 +1,6 @@
 """A bounded memory of what was reported lately, so that it is not reported again and again."""
 
-from gossamer.url.plain import KEY_BYTES, KeySet
+from gossamer.url.plain import KEY_BYTES, Keys, KeySet
 
 
 class Recent:
@@ -14,6 +14,8 @@ class Recent:
         self._half = max(1, limit // 2)
         self._young = KeySet()
         self._old = KeySet()
+        self.generations: tuple[Keys, Keys] = self._young, self._old
+        """A key is remembered if it is in one of them."""
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._young or key in self._old
@@ -26,6 +28,7 @@ class Recent:
         if len(self._young) >= self._half:
             self._old = self._young
             self._young = KeySet()
+            self.generations = self._young, self._old
         self._young.add(key)
 
     def unseen(self, keys: bytes) -> list[int]:

@@ -10,7 +10,7 @@ import runpy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import isasyncgenfunction, iscoroutinefunction
 from types import GeneratorType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -18,6 +18,8 @@ from gossamer.config.settings import Settings
 from gossamer.errors import ConfigError
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Fetch
+from gossamer.parse.outline import Outline
+from gossamer.parse.references import Joiner
 from gossamer.wording import shortened
 
 UserHandler = Callable[[VisitedPage], Iterable[Any] | None]
@@ -29,6 +31,15 @@ _SEVERAL = (tuple, list, GeneratorType)
 # Under this name a script is run again in a worker: its `if __name__ == "__main__"` part stays
 # quiet.
 _SCRIPT_NAME = "__gossamer_worker__"
+
+
+@runtime_checkable
+class BriefHandler(Protocol):
+    """A handler of ours that can do with the outline of an ordinary page."""
+
+    def in_brief(self, fetch: Fetch, page: Outline, joiner: Joiner, /) -> str | None:
+        """Return its one record of the page as JSON; None if it needs the page as a whole."""
+        ...
 
 
 def handler(function: _Function) -> _Function:

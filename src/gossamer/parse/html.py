@@ -7,7 +7,7 @@ name go before that, because they share one index that the first change of the t
 """
 
 from collections import Counter
-from itertools import filterfalse, repeat
+from itertools import filterfalse
 from typing import Final, cast
 
 from turbohtml import Document as Tree
@@ -17,7 +17,6 @@ from turbohtml import Link as Place
 from gossamer.config.parse import ParseSettings
 from gossamer.messages import Link, Page
 from gossamer.outcomes import Outcome
-from gossamer.parse.charset import encoder_of
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import (
     NOTHING_ASKED,
@@ -30,7 +29,8 @@ from gossamer.parse.directives import (
     robots_in_meta,
 )
 from gossamer.parse.flood import cut_flood
-from gossamer.parse.pieces import Told, told_by
+from gossamer.parse.outline import Outline
+from gossamer.parse.pieces import told_by
 from gossamer.parse.places import (
     STYLED_BY_SET,
     add_style,
@@ -51,6 +51,7 @@ MAX_DESCRIPTION: Final = 1_024
 # Places mostly repeat each other; a page that has so many more than links is hostile.
 _PLACES_PER_LINK: Final = 4
 _LOOKED_AT: Final = 8_192
+_UNREADABLE: Final = (HTMLParseError, ValueError, MemoryError, RecursionError)
 _PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [style], [xlink\:href])"
 
 
@@ -69,6 +70,21 @@ def understand_html(
 
     By `names` it speaks to robots.
     """
+    page = outline_html(body, charset, url, settings, joiner, content_type, refresh_header, names)
+    return whole_page(page, url, settings, joiner) if isinstance(page, Outline) else page
+
+
+def outline_html(
+    body: bytes,
+    charset: str,
+    url: str,
+    settings: ParseSettings,
+    joiner: Joiner,
+    content_type: str,
+    refresh_header: str,
+    names: frozenset[str],
+) -> Page | Outline:
+    """Return the same, but ordinary pages before their references are joined: the hot path."""
     notes: list[str] = []
     if len(body) > settings.max_bytes:
         notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")
@@ -91,24 +107,36 @@ def understand_html(
         if told is None:
             rest = _RestReader(skimmed, url, settings, joiner, notes)
             return rest.page(content_type, refresh_header, names)
-        if told.is_assets_only and not notes:
-            page = _ordinary_page(content_type, skimmed, told, url, settings, joiner)
-            if page is not None:
-                return page
-        references = References(
-            url,
-            joiner,
-            settings.max_links,
-            charset=skimmed.charset,
-            obey_nofollow=settings.obey_robots_meta,
+        page = Outline(
+            content_type,
+            skimmed.charset,
+            _trimmed(skimmed.title, MAX_TITLE),
+            skimmed.description and _trimmed(skimmed.description, MAX_DESCRIPTION),
+            skimmed.references,
+            skimmed.simhash,
+            told,
         )
-        return _page_told(content_type, skimmed, told, references, settings, notes)
-    except (HTMLParseError, ValueError, MemoryError, RecursionError) as error:
-        return Page(
-            content_type=content_type,
-            outcome=Outcome.PARSE_FAILED,
-            detail=f"cannot be parsed as HTML: {error}",
-        )
+        if not notes and page.is_ordinary(settings.max_links):
+            return page
+        return _page_told(page, url, settings, joiner, notes)
+    except _UNREADABLE as error:
+        return _failed(content_type, error)
+
+
+def whole_page(page: Outline, url: str, settings: ParseSettings, joiner: Joiner) -> Page:
+    """Return an ordinary page with its references joined."""
+    try:
+        return page.whole(url, joiner) or _page_told(page, url, settings, joiner, [])
+    except _UNREADABLE as error:
+        return _failed(page.content_type, error)
+
+
+def _failed(content_type: str, error: BaseException) -> Page:
+    return Page(
+        content_type=content_type,
+        outcome=Outcome.PARSE_FAILED,
+        detail=f"cannot be parsed as HTML: {error}",
+    )
 
 
 def _tree(body: bytes, charset: str, notes: list[str]) -> Tree:
@@ -305,55 +333,19 @@ class _RestReader(_Reader):
         return self._skimmed.simhash
 
 
-def _ordinary_page(
-    content_type: str,
-    skimmed: Skimmed,
-    told: Told,
-    url: str,
-    settings: ParseSettings,
-    joiner: Joiner,
-) -> Page | None:
-    """Put a page together that has only plain links and assets, as most have: the hot path.
-
-    None if that needs more care: some references are too many, or in an encoding of old.
-    """
-    skimmed.references.pop("", None)
-    hrefs = list(skimmed.references)
-    end = len(hrefs)
-    for _, references in told.needed:
-        hrefs += references
-    if len(hrefs) > settings.max_links or (
-        encoder_of(skimmed.charset) and not all(map(str.isascii, hrefs))
-    ):
-        return None
-    urls = joiner.join_all(url, hrefs)
-    links = tuple(map(Link, filter(None, dict.fromkeys(urls[:end])), repeat("a")))
-    assets: list[Link] = []
-    for kind, references in told.needed:
-        start, end = end, end + len(references)
-        assets += map(Link, filter(None, dict.fromkeys(urls[start:end])), repeat(kind))
-    description = skimmed.description
-    return Page(
-        content_type=content_type,
-        charset=skimmed.charset,
-        title=_trimmed(skimmed.title, MAX_TITLE),
-        links=links,
-        assets=tuple(assets),
-        description=None if description is None else _trimmed(description, MAX_DESCRIPTION),
-        simhash=skimmed.simhash,
-    )
-
-
 def _page_told(
-    content_type: str,
-    skimmed: Skimmed,
-    told: Told,
-    references: References,
-    settings: ParseSettings,
-    notes: list[str],
+    page: Outline, url: str, settings: ParseSettings, joiner: Joiner, notes: list[str]
 ) -> Page:
     """Put a page together from what was skimmed and what its pieces are known to say."""
-    references.add_distinct_links(skimmed.references, "a")
+    references = References(
+        url,
+        joiner,
+        settings.max_links,
+        charset=page.charset,
+        obey_nofollow=settings.obey_robots_meta,
+    )
+    told = page.told
+    references.add_distinct_links(page.references, "a")
     references.add_told_assets(told.assets)
     robots = NOTHING_ASKED
     if not told.is_assets_only:
@@ -362,18 +354,17 @@ def _page_told(
         for language, reference in told.languages:
             references.add_language(language, reference)
         robots = robots_in_meta(told.robots)
-    description = skimmed.description
     return _page(
         references,
         settings,
         notes,
-        content_type=content_type,
-        charset=skimmed.charset,
-        title=_trimmed(skimmed.title, MAX_TITLE),
-        description=None if description is None else _trimmed(description, MAX_DESCRIPTION),
+        content_type=page.content_type,
+        charset=page.charset,
+        title=page.title,
+        description=page.description,
         robots=robots,
         refresh=None,
-        simhash=skimmed.simhash,
+        simhash=page.simhash,
     )
 
 

@@ -1,6 +1,7 @@
 """A document becomes a page: one dispatch on its content type."""
 
 import zlib
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -11,8 +12,9 @@ from gossamer.outcomes import Outcome
 from gossamer.parse.charset import codec_of
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import AGENT_NAME, NOTHING_ASKED, names_of, robots_in_headers
-from gossamer.parse.html import understand_html
+from gossamer.parse.html import outline_html, whole_page
 from gossamer.parse.link_headers import links_in
+from gossamer.parse.outline import Outline
 from gossamer.parse.places import add_link_element
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.sniff import (
@@ -29,6 +31,8 @@ from gossamer.parse.sniff import (
 _PEEK: Final = 4_096
 # What these say are entries and stories, not what a header adds to them.
 _LISTS: Final = (int(Kind.SITEMAP), int(Kind.FEED))
+# Headers that add to what a page says.
+_SAYING_MORE: Final = frozenset(("link", "x-robots-tag"))
 # Of what a link element may say, that which servers say in headers and somebody heeds.
 _HEADER_RELATIONS: Final = frozenset(
     ("canonical", "alternate", "next", "prev", "previous", "stylesheet")
@@ -43,24 +47,54 @@ def understand(
     `agent` is the product token by which we are known to sites, unless the order names another.
     """
     fetch = document.fetch
-    manner = fetch.visit.manner
+    page = outline(fetch, fetch.first_headers(), settings, joiner, agent)
+    url = fetch.visit.url
+    return whole_page(page, url, settings, joiner) if isinstance(page, Outline) else page
+
+
+def outline(
+    fetch: Fetch,
+    headers: Mapping[str, str],
+    settings: ParseSettings,
+    joiner: Joiner,
+    agent: str = AGENT_NAME,
+) -> Page | Outline:
+    """Return the same, but ordinary pages before their references are joined.
+
+    `headers` are the first ones of each name.
+    """
+    visit = fetch.visit
+    manner = visit.manner
     names = names_of(agent, "" if manner is None else manner.agent)
-    headers = fetch.first_headers()
     claimed, charset = claimed_by(headers.get("content-type"))
     content_type = content_type_of(claimed, fetch.body)
     if content_type in (HTML, XHTML):
-        page = understand_html(
-            fetch.body,
-            charset,
-            fetch.visit.url,
-            settings,
-            joiner,
-            content_type=content_type,
-            refresh_header=headers.get("refresh", ""),
-            names=names,
+        refresh = headers.get("refresh", "")
+        read = outline_html(
+            fetch.body, charset, visit.url, settings, joiner, content_type, refresh, names
         )
+        if isinstance(read, Outline):
+            if claimed == content_type and _SAYING_MORE.isdisjoint(headers):
+                return read
+            page = whole_page(read, visit.url, settings, joiner)
+        else:
+            page = read
     else:
-        page = _understand_other(document, content_type, charset, settings, joiner)
+        page = _understand_other(fetch, content_type, charset, settings, joiner)
+    return _with_headers(page, fetch, headers, claimed, content_type, names, settings, joiner)
+
+
+def _with_headers(
+    page: Page,
+    fetch: Fetch,
+    headers: Mapping[str, str],
+    claimed: str,
+    content_type: str,
+    names: frozenset[str],
+    settings: ParseSettings,
+    joiner: Joiner,
+) -> Page:
+    """Return the page with what its headers add to it."""
     robots = NOTHING_ASKED
     if "x-robots-tag" in headers:
         robots = robots_in_headers(fetch.headers, names)
@@ -109,9 +143,8 @@ def _with_header_links(page: Page, fetch: Fetch, settings: ParseSettings, joiner
 
 
 def _understand_other(
-    document: Document, content_type: str, charset: str, settings: ParseSettings, joiner: Joiner
+    fetch: Fetch, content_type: str, charset: str, settings: ParseSettings, joiner: Joiner
 ) -> Page:
-    fetch = document.fetch
     body, url = fetch.body, fetch.visit.url
     if fetch.visit.kind == Kind.FEED:
         # A handler reads it for its stories.

@@ -16,6 +16,7 @@ from xxhash import xxh3_64_digest
 
 from gossamer.messages import Page
 from gossamer.parse.flood import cut_flood
+from gossamer.parse.outline import Outline
 from gossamer.parse.places import base_in, text_of
 from gossamer.parse.references import Joiner
 from gossamer.parse.skim import Speech, listen
@@ -38,6 +39,7 @@ _CALENDAR: Final = tuple(
 _CUT: Final = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ.;!?", b"abcdefghijklmnopqrstuvwxyz\n\n\n\n"
 )
+_BETWEEN: Final = b" \t\n\r\v\f.;!?"
 _SHOWN: Final = (
     "//img/@src | //img/@data-src | //iframe/@src | //source/@src | //video/@src | //embed/@src"
 )
@@ -49,6 +51,15 @@ _LeftOut = Callable[[str, Iterable[str]], set[str]]
 def clauses(text: str) -> list[bytes]:
     """Return the clauses of a text, without case, white space, numbers and dates."""
     return _clauses(text.encode("utf-8", "replace"))
+
+
+def joined_clauses(text: str) -> bytes:
+    """Return the clauses of a text one after the other."""
+    said = text.encode("utf-8", "replace")
+    # Where no number is, no date is left out, so that it does not matter where a clause ends.
+    if len(said.translate(None, _DIGITS)) == len(said):
+        return said.translate(_CUT, _BETWEEN)
+    return b"".join(clauses(text))
 
 
 def _clauses(text: bytes) -> list[bytes]:
@@ -73,7 +84,7 @@ def made_up_name(url: str) -> str:
 
 
 def statements(
-    body: bytes, page: Page, url: str, joiner: Joiner, is_left_out: Callable[[str], bool]
+    body: bytes, page: Page | Outline, url: str, joiner: Joiner, is_left_out: Callable[[str], bool]
 ) -> set[bytes]:
     """Return what a document says; of a page, without the text of links that are left out."""
     if page.content_type not in (HTML, XHTML):

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import final
 
 @final
@@ -7,6 +8,16 @@ class Urls:
         self, directory: str, authority_length: int, hrefs: list[str], /
     ) -> tuple[list[str | None], list[int]]: ...
     def keys(self, urls: list[str], /) -> bytes: ...
+    def survey(
+        self,
+        base: str,
+        authority_length: int,
+        references: dict[str, bool],
+        reported: tuple[object, object],
+        suspects: tuple[object, object],
+        join: Callable[[str, str], str | None],
+        /,
+    ) -> tuple[bytes, list[str], list[str]] | None: ...
 
 @final
 class KeySet:

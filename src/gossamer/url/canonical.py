@@ -28,7 +28,7 @@ from gossamer.url.parts import (
     registrable_domain,
     site_of,
 )
-from gossamer.url.plain import KEY_BYTES, url_table
+from gossamer.url.plain import KEY_BYTES, Keys, Survey, url_table
 from gossamer.url.steps import WEB, finish, without_fragment
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "directory_of",
     "host_of",
     "md5_of",
+    "needs_whole_base",
     "parse_start_url",
     "path_query_of",
     "port_of",
@@ -66,6 +67,8 @@ _PUNYCODE: Final = "xn--"
 # Text shrinks on its way to the canonical form (`%41`, `/a/../`), hardly ever more than this.
 _SHRINKING: Final = 4
 _UNKNOWN: Final = ""
+# Neither a query nor a fragment, neither of a web scheme nor passed over.
+_BEGINS_PATH: Final = frozenset("./_~0123456789ABCDEFGIJKLMNOPQRSTUVWXYZabcdefgijklmnopqrstuvwxyz")
 # References of the most frequent other schemes need no parser: they are nothing that is crawled.
 _OTHER_SCHEMES: Final = ("data:", "file:", "ftp:", "javascript:", "mailto:", "tel:")
 _MOST_KNOWN: Final = 4_096
@@ -172,6 +175,24 @@ class Joiner:
             return self._urls.keys(urls)
         return b"".join(map(self._keys.__getitem__, urls))
 
+    def survey(
+        self,
+        base: str,
+        references: dict[str, bool],
+        reported: tuple[Keys, Keys],
+        suspects: tuple[Keys, Keys],
+    ) -> Survey | None:
+        """Look over all references of a page at once; None if they need more care.
+
+        Return the keys of the URLs that they mean, each once; the URLs that are not reported; and
+        those that are suspects. Of several with the same key the place of the first one counts,
+        and what the last one says.
+        """
+        end = base.find("/", 8)
+        if self._urls is None or base[:end] not in self._known:
+            return None
+        return self._urls.survey(base, end, references, reported, suspects, self.join)
+
     def _answers(self, hrefs: list[str]) -> list[str | None]:
         """Return what is remembered of references, or what they are found to mean."""
         if self._opened != (self._directory, self._memories.turn):
@@ -265,7 +286,7 @@ class Joiner:
         url = _join(base, bare, self._settings)
         if bare.startswith(("/", *WEB)):
             return self._keep(self._shared, bare, url)
-        return url if _needs_whole_base(bare) else self._keep(self._local, bare, url)
+        return url if needs_whole_base(bare) else self._keep(self._local, bare, url)
 
     def _climbed(self, levels: int) -> str:
         """Return the directory so many levels up from the base, at most the root."""
@@ -338,8 +359,11 @@ def _join(base: str, href: str, settings: UrlSettings) -> str | None:
         return None if cleaned == href else _join(base, cleaned, settings)
 
 
-def _needs_whole_base(href: str) -> bool:
+def needs_whole_base(href: str) -> bool:
     """Whether more than the directory of the base matters: no path, or a scheme without slashes."""
+    # Most begin with what is neither, nor passed over.
+    if href[:1] in _BEGINS_PATH:
+        return False
     lean = href.strip(_STRIPPED).translate(_REMOVED)
     return lean[:1] in "?#" or lean[:6].lower().startswith(("http:", "https:"))
 

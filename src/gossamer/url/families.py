@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from gossamer.url.parts import path_query_of
+from gossamer.url.parts import host_of, path_query_of
 from gossamer.url.shapes import bounded, fold
 
 _LONG: Final = 256
@@ -27,6 +27,16 @@ def family_of(host: str, url: str) -> str:
     end = path.rfind("/", 0, -1) + 1
     # The root is in no folder.
     return f"{host}{_folded(path[:end])}*{_ending(path[end:])}" if end else host + path
+
+
+def family_of_url(url: str) -> str:
+    """Return the family of a canonical URL whose host is not at hand."""
+    if url[-1] == "/" or "?" in url:
+        return family_of(host_of(url), url)
+    end = url.rfind("/") + 1
+    # Its folder is where most others of a site are, too.
+    folder = _family_in(url[:end]) if end < _LONG else _begin_family(url[:end])
+    return folder + _ending(url[end:])
 
 
 def split_family(family: str) -> tuple[str, str]:
@@ -55,4 +65,10 @@ def _fold(path: str) -> str:
     return bounded(_NUMBERED_FOLDERS.sub("/{folders}", fold(path)))
 
 
+def _begin_family(directory: str) -> str:
+    """Return what the families of all files in a directory begin with."""
+    return f"{host_of(directory)}{_folded(path_query_of(directory))}*"
+
+
 _remembered: Final = lru_cache(maxsize=8_192)(_fold)
+_family_in: Final = lru_cache(maxsize=8_192)(_begin_family)

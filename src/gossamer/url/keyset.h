@@ -15,6 +15,7 @@ typedef struct {
 /* Odd, and different in each process, so that nobody can choose URLs whose keys meet. */
 static const uint64_t KEY_SPREAD = 0x9E3779B97F4A7C15u;
 static uint64_t key_spread;
+static PyObject *key_set_type;
 
 static uint64_t key_at(const byte *bytes)
 {

@@ -208,6 +208,18 @@ struct base {
     int is_whole;     /* the last one is the root */
 };
 
+/* `text` has a slash where the authority ends, and one at its end. */
+static void set_base(struct base *base, const char *text, Py_ssize_t length, Py_ssize_t authority)
+{
+    base->text = (const byte *)text;
+    base->authority = (size_t)authority;
+    base->depth = 0;
+    for (Py_ssize_t at = length - 1; at >= authority && base->depth < DEEPEST; at--)
+        if (text[at] == '/')
+            base->lengths[base->depth++] = (size_t)at + 1;
+    base->is_whole = base->lengths[base->depth - 1] == base->authority + 1;
+}
+
 static int open_base(struct base *base, PyObject *directory, Py_ssize_t authority)
 {
     Py_ssize_t length;
@@ -218,20 +230,15 @@ static int open_base(struct base *base, PyObject *directory, Py_ssize_t authorit
         PyErr_SetString(PyExc_ValueError, "a directory is an authority and a path between slashes");
         return -1;
     }
-    base->text = (const byte *)text;
-    base->authority = (size_t)authority;
-    base->depth = 0;
-    for (Py_ssize_t at = length - 1; at >= authority && base->depth < DEEPEST; at--)
-        if (text[at] == '/')
-            base->lengths[base->depth++] = (size_t)at + 1;
-    base->is_whole = base->lengths[base->depth - 1] == base->authority + 1;
+    set_base(base, text, length, authority);
     return 0;
 }
 
-enum answer { JOINED, TOO_LONG, NOT_PLAIN, FAILED };
+enum answer { JOINED, TOO_LONG, NOT_PLAIN, NOT_ASCII, FAILED };
 
+/* Puts the URL of a path into the room. */
 static enum answer join_path(
-    Urls *urls, const struct base *base, const byte *at, const byte *end, PyObject **url)
+    Urls *urls, const struct base *base, const byte *at, const byte *end, size_t *length)
 {
     int climbs = 0, has_query;
     for (; end - at >= 3 && !memcmp(at, "../", 3); at += 3)
@@ -250,35 +257,51 @@ static enum answer join_path(
         return TOO_LONG;
     memcpy(urls->room, base->text, start);
     memcpy(urls->room + start, at, rest);
-    *url = string_of(urls, urls->room, start + rest, NULL);
-    return *url ? JOINED : FAILED;
+    *length = start + rest;
+    return JOINED;
 }
 
-static enum answer join_one(Urls *urls, const struct base *base, PyObject *href, PyObject **url)
+/* Finds the text of the URL that a reference means: in the room, or the reference itself. */
+static enum answer find_url(
+    Urls *urls, const struct base *base, PyObject *href, const byte **text, size_t *length)
 {
     if (!PyUnicode_CheckExact(href))
         return NOT_PLAIN;
-    Py_ssize_t characters = PyUnicode_GetLength(href), length;
+    Py_ssize_t characters = PyUnicode_GetLength(href), bytes;
     if (characters > urls->max_bytes)
         return NOT_PLAIN;
-    const byte *text = (const byte *)PyUnicode_AsUTF8AndSize(href, &length);
-    if (!text) {
+    const byte *own = (const byte *)PyUnicode_AsUTF8AndSize(href, &bytes);
+    if (!own) {
         /* Half characters. */
         if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
             return FAILED;
         PyErr_Clear();
-        return NOT_PLAIN;
+        return NOT_ASCII;
     }
-    if (length != characters)
-        return NOT_PLAIN;
+    if (bytes != characters)
+        return NOT_ASCII;
     int has_query;
-    enum answer answer = join_path(urls, base, text, text + length, url);
-    if (answer == NOT_PLAIN && is_url(text, text + length, &has_query) &&
+    enum answer answer = join_path(urls, base, own, own + bytes, length);
+    *text = urls->room;
+    if (answer == NOT_PLAIN && is_url(own, own + bytes, &has_query) &&
         !(has_query && urls->tidies)) {
-        *url = string_of(urls, text, (size_t)length, href);
-        return *url ? JOINED : FAILED;
+        *text = own;
+        *length = (size_t)bytes;
+        return JOINED;
     }
     return answer;
+}
+
+static enum answer join_one(Urls *urls, const struct base *base, PyObject *href, PyObject **url)
+{
+    const byte *text;
+    size_t length;
+    enum answer answer = find_url(urls, base, href, &text, &length);
+    if (answer == JOINED) {
+        *url = string_of(urls, text, length, text == urls->room ? NULL : href);
+        return *url ? JOINED : FAILED;
+    }
+    return answer == NOT_ASCII ? NOT_PLAIN : answer;
 }
 
 static PyObject *urls_join(PyObject *self, PyObject *arguments)
@@ -370,6 +393,10 @@ static PyObject *md5_of(PyObject *module, PyObject *text)
     return PyBytes_FromStringAndSize((const char *)sum, MD5_BYTES);
 }
 
+/* ------------------------------------------------------------------ all of a page */
+
+#include "survey.h"
+
 /* ------------------------------------------------------------------ the type and the module */
 
 static PyObject *urls_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
@@ -415,6 +442,12 @@ static PyMethodDef URLS_METHODS[] = {
      "None stands for one that is too long, and for those that are not plain."},
     {"keys", urls_keys, METH_O,
      "keys(urls) -> the first 8 bytes of the md5 of each, one after the other."},
+    {"survey", urls_survey, METH_VARARGS,
+     "survey(base, authority_length, references, reported, suspects, join) -> (keys, unreported, "
+     "suspected), or None if the base is not plain or a reference not ASCII: the keys of the URLs "
+     "that the keys of a dict mean, each once, the URLs whose keys are in neither of two KeySets, "
+     "and those whose keys are in one of two others. join(base, reference) answers for what is "
+     "not plain."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -451,20 +484,23 @@ static int spread_keys(void)
     return word ? 0 : -1;
 }
 
-static int add_type(PyObject *module, PyType_Spec *spec, const char *name)
+static PyObject *add_type(PyObject *module, PyType_Spec *spec, const char *name)
 {
     PyObject *type = PyType_FromSpec(spec);
-    int failed = !type || PyModule_AddObjectRef(module, name, type) < 0;
-    Py_XDECREF(type);
-    return failed ? -1 : 0;
+    if (type && PyModule_AddObjectRef(module, name, type) < 0)
+        Py_CLEAR(type);
+    return type;
 }
 
 PyMODINIT_FUNC PyInit__plain(void)
 {
     fill_uses();
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && (spread_keys() < 0 || add_type(module, &URLS_SPEC, "Urls") < 0 ||
-                   add_type(module, &KEY_SET_SPEC, "KeySet") < 0))
+    PyObject *urls_type = module ? add_type(module, &URLS_SPEC, "Urls") : NULL;
+    Py_XDECREF(urls_type);
+    /* Kept for as long as the process lives: what is handed over is compared with it. */
+    key_set_type = urls_type ? add_type(module, &KEY_SET_SPEC, "KeySet") : NULL;
+    if (!key_set_type || spread_keys() < 0)
         Py_CLEAR(module);
     return module;
 }

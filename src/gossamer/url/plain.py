@@ -19,6 +19,9 @@ KEY_BYTES: Final = 8
 _BYTES_A_SLOT: Final = 384
 
 
+Survey = tuple[bytes, list[str], list[str]]
+
+
 class Urls(Protocol):
     """A bounded table of URLs that were made lately, and of their keys."""
 
@@ -30,6 +33,19 @@ class Urls(Protocol):
 
     def keys(self, urls: list[str], /) -> bytes:
         """Return the keys of canonical URLs, one after the other."""
+        ...
+
+    def survey(
+        self,
+        base: str,
+        authority_length: int,
+        references: dict[str, bool],
+        reported: "tuple[Keys, Keys]",
+        suspects: "tuple[Keys, Keys]",
+        join: Callable[[str, str], str | None],
+        /,
+    ) -> Survey | None:
+        """Return what `Joiner.survey` does; None also if the base is not plain."""
         ...
 
 
