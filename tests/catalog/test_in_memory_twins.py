@@ -107,37 +107,18 @@ class Gate:
         self.heard.append("end")
 
 
-class Notebook:
-    """Keeps what it is given."""
-
-    def __init__(self):
-        self.done = {}
-        self.records = {}
-
-    def keep(self, documents):
-        self.done.update((row.doc_id, row) for row, _ in documents)
-        self.records.update((row.doc_id, record) for row, record in documents)
-
-
 class Twins(RuleBasedStateMachine):
     """Has the same done to both, and compares what they answer."""
 
     def __init__(self):
         super().__init__()
         self.catalogs = []
-        self.notebooks = []
         self.now = NOW
 
-    @initialize(
-        follow_duplicates=st.booleans(), keep_links=st.booleans(), has_notebook=st.booleans()
-    )
-    def begin(self, has_notebook, **chosen):
+    @initialize(follow_duplicates=st.booleans(), keep_links=st.booleans())
+    def begin(self, **chosen):
         rules = CatalogSettings(**chosen)
         self.catalogs = [SqliteCatalog.open(":memory:", rules), InMemoryCatalog(rules)]
-        if has_notebook:
-            self.notebooks = [Notebook(), Notebook()]
-            for catalog, notebook in zip(self.catalogs, self.notebooks, strict=True):
-                catalog.leave_notes_to(notebook)
         self.both(lambda catalog: catalog.begin_run(self.now))
 
     def teardown(self):
@@ -249,9 +230,6 @@ class Twins(RuleBasedStateMachine):
             self.both(ask)
         self.both(lambda catalog: catalog.next_due_at(self.now))
         self.both(lambda catalog: catalog.next_due_at(self.now, HOSTS[:2]))
-        if self.notebooks:
-            theirs, ours = self.notebooks
-            assert (ours.done, ours.records) == (theirs.done, theirs.records)
 
 
 QUESTIONS = (

@@ -227,18 +227,13 @@ class Surveyed(Struct, frozen=True, gc=False):
 
 
 class Notebook(Protocol):
-    """Keeps documents that are done beside a database that is in memory itself.
+    """Keeps what handlers noted of documents that are done, beside a catalog in memory.
 
-    Nothing is fetched twice there, so that they stay as they were committed.
+    Nothing is fetched twice there, so that it stays as it was committed.
     """
 
-    @property
-    def done(self) -> Mapping[int, Surveyed]:
-        """The documents by their numbers, without their records."""
-        ...
-
-    def keep(self, documents: Sequence[tuple[Surveyed, str]]) -> None:
-        """Take documents that are done, each with its latest record."""
+    def keep(self, records: Sequence[tuple[int, str]]) -> None:
+        """Take the numbers of documents that are done, each with its latest record."""
         ...
 
 

@@ -16,9 +16,7 @@ from gossamer.catalog.catalog import (
     Committed,
     Gate,
     HostClock,
-    Notebook,
     RobotsRecord,
-    Surveyed,
     TrapCount,
     Verdict,
 )
@@ -95,11 +93,9 @@ class Commit:
         settings: CatalogSettings,
         now: float,
         gate: Gate | None = None,
-        notebook: Notebook | None = None,
     ) -> None:
         self._connection = connection
         self._gate = gate
-        self._notebook = notebook
         self._memory = memory
         self._settings = settings
         self._now = now
@@ -112,7 +108,6 @@ class Commit:
         self._replaced: list[tuple[int]] = []
         self._found: list[tuple[Found, int | None]] = []
         self._ends: dict[int, int] = {}
-        self._noted: list[tuple[Surveyed, str]] = []
 
     def apply(self, verdicts: Sequence[Verdict]) -> Committed:
         """Judge documents and write all that follows from it."""
@@ -139,8 +134,6 @@ class Commit:
         if self._gate is not None:
             expel(self._connection, self._tally, self._gate)
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
-        if self._notebook is not None:
-            self._notebook.keep(self._noted)
         return Committed(len(live), len(new_urls), self._tally.pages, tuple(stale))
 
     def _claim_contents(self, live: Sequence[tuple[Verdict, Facts]]) -> dict[bytes, int]:
@@ -194,16 +187,13 @@ class Commit:
         is_replaced = (
             known.last_page is not None and state != _PENDING and findings.outcome in SUCCESSORS
         )
-        is_noted = self._notebook is not None and state == _DONE and fetch_id is not None
-        if is_noted:
-            self._noted.append((self._surveyed(findings), (findings.records or ("",))[-1]))
-        elif (findings.targets or is_replaced) and self._settings.keep_links:
+        if (findings.targets or is_replaced) and self._settings.keep_links:
             self._links.append((known.doc_id, findings.targets))
         if findings.found:
             is_copy = duplicate_of is not None and not self._settings.follow_duplicates
             found = map(kept_out, findings.found) if is_copy else findings.found
             self._found += [(item, known.doc_id) for item in found]
-        if findings.records and not is_noted:
+        if findings.records:
             self._records += [(known.doc_id, record) for record in findings.records]
         if is_replaced:
             self._replaced.append((known.doc_id,))
@@ -243,24 +233,6 @@ class Commit:
             )
         )  # fmt: skip
         return fetch_id
-
-    def _surveyed(self, findings: Findings) -> Surveyed:
-        """Return what the rows of a document that is done would tell; nothing was there before."""
-        return Surveyed(
-            doc_id=findings.doc_id,
-            state=_DONE,
-            outcome=findings.outcome,
-            detail=findings.detail,
-            status=findings.status,
-            milliseconds=findings.milliseconds,
-            content_type=findings.content_type,
-            body_bytes=findings.body_bytes,
-            checksum=findings.checksum,
-            signed_simhash=signed(findings.simhash),
-            redirect_to=findings.redirect_to,
-            title=findings.title,
-            targets=findings.targets if self._settings.keep_links else b"",
-        )
 
     def _place(self, name: str) -> int:
         return self._memory.file_id(self._connection, name)

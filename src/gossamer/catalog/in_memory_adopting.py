@@ -49,7 +49,7 @@ def _adopted(tables: Tables, change: Change, item: Found, now: float) -> Due | N
     if entry.state != _LEASED:
         return None
     tables.delivered[entry.doc_id] = now
-    return due_of(entry, entry.host.name)
+    return due_of(tables, entry)
 
 
 def _leased(item: Found) -> Found:

@@ -28,7 +28,7 @@ def _wrong_counters(tables: Tables) -> Iterator[str]:
     for host, counted in by_host.items():
         if counted != host.counts:
             yield f"host {host.name}: counters {host.counts}, URLs {counted}"
-    pages = sum(e.last_page is not None and e.kind == Kind.PAGE for e in tables.entries)
+    pages = sum(bool(e.last_page) and e.kind == Kind.PAGE for e in tables.entries)
     duplicates = sum(entry.duplicate_of is not None for entry in tables.entries)
     states = [sum(entry.state == state for entry in tables.entries) for state in State]
     totals = [*tables.totals, tables.pages, tables.duplicates]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gossamer.catalog.catalog import Committed, Gate, HostClock, Notebook, Surveyed, Verdict
 from gossamer.catalog.in_memory_discover import Finding, discover, expel
-from gossamer.catalog.in_memory_tables import Change, Entry, Tables, Try, wait_until
+from gossamer.catalog.in_memory_tables import Change, Entry, Tables, wait_until
 from gossamer.catalog.judging import (
     NO_TRY,
     NOT_MODIFIED,
@@ -66,7 +66,7 @@ class Commit:
         self._first_plan = 1, 0, self._first_interval
         self._first_revisit_at = now + self._first_interval
         self._found: list[Finding] = []
-        self._noted: list[tuple[Surveyed, str]] = []
+        self._noted: list[tuple[int, str]] = []
 
     def apply(self, verdicts: Sequence[Verdict]) -> Committed:
         """Judge documents that are leased and enter what was found; others are stale."""
@@ -102,10 +102,10 @@ class Commit:
         self._plan(verdict, findings, entry)
         if is_fetched:
             entry.detail = ""
-            entry.last_fetch = fetched = self._keep_fetch(findings, state, entry, is_noted=is_noted)
+            entry.last_fetch = self._keep_fetch(findings, state, entry, is_noted=is_noted)
             if state == _DONE and findings.is_page:
-                entry.last_page = fetched
-                tables.pages += earlier is None and entry.kind == _PAGE
+                entry.last_page = entry.last_fetch
+                tables.pages += not earlier and entry.kind == _PAGE
         else:
             entry.detail = findings.detail
         if outcome not in NO_TRY:
@@ -121,8 +121,10 @@ class Commit:
         else:
             entry.due_at = 0.0
             self._change.move(entry.host, _LEASED, state)
-        if not is_noted:
-            is_replaced = earlier is not None and state != _PENDING and outcome in SUCCESSORS
+        if is_noted:
+            self._noted.append((entry.doc_id, (findings.records or ("",))[-1]))
+        else:
+            is_replaced = earlier > 0 and state != _PENDING and outcome in SUCCESSORS
             self._keep_notes(findings, entry.doc_id, is_replaced=is_replaced)
         if findings.found:
             is_copy = entry.duplicate_of is not None and not settings.follow_duplicates
@@ -152,20 +154,18 @@ class Commit:
             entry.plan = self._first_plan
             entry.next_fetch_at = verdict.due_at if verdict.due_at > 0 else self._first_revisit_at
             return
-        page = entry.last_page
-        before = None if page is None else (page.document.checksum, page.document.redirect_to)
+        before = None
+        if entry.last_page:
+            document = self._tables.tries.documents[entry.last_page - 1]
+            before = document.checksum, document.redirect_to
         changed = visits > 0 and is_changed(findings, entry.outcome, before)
         interval = next_interval(interval, changed=changed, settings=self._settings)
         entry.plan = visits + 1, changes + changed, interval
         entry.next_fetch_at = verdict.due_at if verdict.due_at > 0 else self._now + interval
 
-    def _keep_fetch(self, findings: Findings, state: int, entry: Entry, *, is_noted: bool) -> Try:
-        tables = self._tables
-        pointer = findings.pointer
-        if pointer is not None:
-            end = pointer.offset + pointer.length
-            tables.files[pointer.file] = max(tables.files.get(pointer.file, 0), end)
-        content_type = findings.content_type
+    def _keep_fetch(self, findings: Findings, state: int, entry: Entry, *, is_noted: bool) -> int:
+        """Add a try to the history; return its number."""
+        tries = self._tables.tries
         document = Surveyed(
             entry.doc_id,
             state,
@@ -173,7 +173,7 @@ class Commit:
             findings.detail,
             findings.status,
             findings.milliseconds,
-            tables.texts.setdefault(content_type, content_type),
+            tries.shared(findings.content_type),
             findings.body_bytes,
             findings.checksum,
             signed(findings.simhash),
@@ -181,24 +181,17 @@ class Commit:
             findings.title,
             findings.targets if is_noted and self._settings.keep_links else b"",
         )
-        if is_noted:
-            self._noted.append((document, (findings.records or ("",))[-1]))
-        last = entry.last_fetch
-        fetched = Try(
-            len(tables.tries) + 1,
-            None if last is None else last.fetch_id,
-            findings.fetched_at,
-            findings.wire_bytes,
-            findings.etag,
-            findings.last_modified,
-            pointer,
-            findings.payload_digest,
-            document,
-        )
-        if entry.last_page is not None and findings.outcome == NOT_MODIFIED:
-            fetched = _vouched_for(fetched, entry.last_page)
-        tables.tries.append(fetched)
-        return fetched
+        etag, last_modified = findings.etag, findings.last_modified
+        if entry.last_page and findings.outcome == NOT_MODIFIED:
+            document = _vouched_for(document, tries.documents[entry.last_page - 1])
+            earlier = tries.validators(entry.last_page)
+            etag, last_modified = etag or earlier[0], last_modified or earlier[1]
+        pointer = findings.pointer
+        if pointer is not None:
+            files, end = self._tables.files, pointer.offset + pointer.length
+            files[pointer.file] = max(files.get(pointer.file, 0), end)
+        tries.documents.append(document)
+        return tries.add(findings, entry.last_fetch, etag, last_modified)
 
     def _keep_notes(self, findings: Findings, doc_id: int, *, is_replaced: bool) -> None:
         """Keep links and records of a document that nobody else keeps."""
@@ -214,20 +207,14 @@ class Commit:
             tables.records_of.setdefault(doc_id, []).append(tables.last_record)
 
 
-def _vouched_for(fetched: Try, before: Try) -> Try:
-    """Return a try of which the server says that the document is the one we have."""
-    document = before.document
+def _vouched_for(document: Surveyed, before: Surveyed) -> Surveyed:
+    """Return a document of which the server says that it is the one we have."""
     return replace(
-        fetched,
-        etag=fetched.etag or before.etag,
-        last_modified=fetched.last_modified or before.last_modified,
-        document=replace(
-            fetched.document,
-            checksum=document.checksum,
-            signed_simhash=document.signed_simhash,
-            content_type=document.content_type,
-            title=document.title,
-        ),
+        document,
+        checksum=before.checksum,
+        signed_simhash=before.signed_simhash,
+        content_type=before.content_type,
+        title=before.title,
     )
 
 

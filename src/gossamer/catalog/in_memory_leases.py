@@ -52,8 +52,7 @@ def _last_moment(tables: Tables, last: Run) -> float:
     """Return when the last run was last at work."""
     if last.ended_at is not None:
         return last.ended_at
-    fetched_at = tables.tries[-1].fetched_at if tables.tries else 0.0
-    return max(last.began_at, fetched_at)
+    return max([last.began_at, *tables.tries.times()[-1:]])
 
 
 def _release_all(tables: Tables) -> int:
@@ -225,8 +224,8 @@ def _lease_host(tables: Tables, host: Host, limit: int, now: float) -> list[Due]
         wait_until(tables, host, _first_due_at(tables, host))
     name = host.name
     return [
-        due_of(entry, name)
-        if entry.last_page is not None
+        due_of(tables, entry)
+        if entry.last_page
         else Due(
             entry.doc_id, entry.url, name, entry.depth, _KINDS[entry.kind], entry.tries, entry.via
         )
@@ -234,19 +233,18 @@ def _lease_host(tables: Tables, host: Host, limit: int, now: float) -> list[Due]
     ]
 
 
-def due_of(entry: Entry, name: str) -> Due:
+def due_of(tables: Tables, entry: Entry) -> Due:
     """Return a URL as it is ordered."""
     page = entry.last_page
     return Due(
         entry.doc_id,
         entry.url,
-        name,
+        entry.host.name,
         entry.depth,
         _KINDS[entry.kind],
         entry.tries,
         entry.via,
-        None if page is None else page.etag,
-        None if page is None else page.last_modified,
+        *(tables.tries.validators(page) if page else (None, None)),
     )
 
 
@@ -346,15 +344,16 @@ def try_again(
         for entry in tables.entries
         if entry.state == _FAILED
         and entry.tries < tries
-        and (entry.outcome in outcomes or _status_of(entry) in statuses)
+        and (entry.outcome in outcomes or _status_of(tables, entry) in statuses)
     ]
     for entry in failed:
         _put_back(change, entry)
     return len(failed)
 
 
-def _status_of(entry: Entry) -> int | None:
-    return None if entry.last_fetch is None else entry.last_fetch.document.status
+def _status_of(tables: Tables, entry: Entry) -> int | None:
+    fetch_id = entry.last_fetch
+    return tables.tries.documents[fetch_id - 1].status if fetch_id else None
 
 
 def _put_back(change: Change, entry: Entry) -> None:

@@ -23,7 +23,7 @@ from gossamer.catalog.catalog import (
     UrlRow,
 )
 from gossamer.catalog.in_memory_leases import due_of, next_wait
-from gossamer.catalog.in_memory_tables import Entry, Host, Tables, Try
+from gossamer.catalog.in_memory_tables import Entry, Host, Tables
 from gossamer.catalog.near import NearDuplicates
 from gossamer.messages import Due, Kind, Pointer
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, State
@@ -82,22 +82,23 @@ class InMemoryReader:
 
     def fetched_since(self, since: float) -> int:
         """Return how many tries began after a moment."""
-        return sum(each.fetched_at >= since for each in self._tables.tries)
+        return sum(fetched_at >= since for fetched_at in self._tables.tries.times())
 
     def pages_since(self, since: float) -> int:
         """Return how many tries began after a moment and brought a document."""
+        tries = self._tables.tries
         return sum(
-            each.fetched_at >= since and each.document.outcome in PAGE_OUTCOMES
-            for each in self._tables.tries
+            fetched_at >= since and document.outcome in PAGE_OUTCOMES
+            for fetched_at, document in zip(tries.times(), tries.documents, strict=True)
         )
 
     def first_fetched_at(self) -> float | None:
         """Return when the first try began."""
-        return next((each.fetched_at for each in self._tables.tries[:1]), None)
+        return next(iter(self._tables.tries.times()[:1]), None)
 
     def last_fetched_at(self) -> float | None:
         """Return when the latest try began."""
-        return next((each.fetched_at for each in self._tables.tries[-1:]), None)
+        return next(iter(self._tables.tries.times()[-1:]), None)
 
     def host_rows(self, limit: int = 20) -> list[HostRow]:
         """Return the hosts with the most URLs."""
@@ -167,26 +168,26 @@ class InMemoryReader:
 
     def history(self, doc_id: int) -> list[FetchRow]:
         """Return all tries of a URL, the latest first."""
-        entry = self._tables.entry(doc_id)
-        each = None if entry is None else entry.last_fetch
+        entry, tries = self._tables.entry(doc_id), self._tables.tries
+        fetch_id = 0 if entry is None else entry.last_fetch
         rows = []
-        while each is not None:
-            rows.append(_fetch_row(each))
-            each = None if each.previous is None else self._tables.tries[each.previous - 1]
+        while fetch_id:
+            rows.append(tries.row(fetch_id))
+            fetch_id = tries.previous(fetch_id)
         return rows
 
     def rows(self) -> Iterator[UrlRow]:
         """Go through all URLs in the order of their discovery, near duplicates grouped."""
         near = NearDuplicates()
         for entry in islice(self._tables.entries, len(self._tables.entries)):
-            leader = _leader(near, entry)
+            leader = _leader(self._tables, near, entry)
             url = None if leader is None else self._tables.entries[leader - 1].url
             yield self._url_row(entry, url)
 
     def near_duplicate_count(self) -> int:
         """Count documents near to an earlier one."""
         near = NearDuplicates()
-        return sum(_leader(near, entry) is not None for entry in self._tables.entries)
+        return sum(_leader(self._tables, near, entry) is not None for entry in self._tables.entries)
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Go through the link graph: pairs of known URLs."""
@@ -222,17 +223,18 @@ class InMemoryReader:
 
     def find_content(self, checksum: bytes) -> tuple[str, float, str, Pointer] | None:
         """Return URL, time, payload digest and place of the first URL's document with this body."""
-        doc_id = self._tables.contents.get(checksum)
+        doc_id, tries = self._tables.contents.get(checksum), self._tables.tries
         entry = None if doc_id is None else self._tables.entries[doc_id - 1]
-        page = None if entry is None else entry.last_page
-        if entry is None or page is None or page.pointer is None:
+        pointer = None if entry is None else tries.pointer(entry.last_page)
+        if entry is None or pointer is None:
             return None
-        return entry.url, page.fetched_at, page.payload_digest, page.pointer
+        page = tries.row(entry.last_page)
+        return entry.url, page.fetched_at, page.payload_digest, pointer
 
     def bodies_after(self, fetch_id: int, limit: int) -> list[tuple[int, bytes | None]]:
         """Return tries after this one, each with the checksum of the body that it brought."""
-        tries = self._tables.tries[fetch_id : fetch_id + limit]
-        return [(each.fetch_id, each.document.checksum) for each in tries]
+        documents = self._tables.tries.documents[fetch_id : fetch_id + limit]
+        return [(number, each.checksum) for number, each in enumerate(documents, fetch_id + 1)]
 
     def known_good(self) -> dict[str, int]:
         """Return up to which offset each archive file is known to be good."""
@@ -248,31 +250,30 @@ class InMemoryReader:
         """Return what is known of documents that are leased now; results of others are stale."""
         entries = filter(None, map(self._tables.entry, doc_ids))
         return {
-            entry.doc_id: due_of(entry, entry.host.name)
-            for entry in entries
-            if entry.state == _LEASED
+            entry.doc_id: due_of(self._tables, entry) for entry in entries if entry.state == _LEASED
         }
 
     def results_after(self, fetch_id: int, limit: int) -> list[Learned]:
         """Return the tries after this one, in their order, each with where its URL stands now."""
-        tries = self._tables.tries[fetch_id : fetch_id + limit]
-        return [self._learned(each) for each in tries]
+        last = min(fetch_id + limit, len(self._tables.tries))
+        return [self._learned(number) for number in range(fetch_id + 1, last + 1)]
 
     def last_fetch_id(self) -> int:
         """Return the number of the latest try; 0 when there is none."""
         return len(self._tables.tries)
 
-    def _learned(self, each: Try) -> Learned:
-        document = each.document
-        entry = self._tables.entries[document.doc_id - 1]
+    def _learned(self, fetch_id: int) -> Learned:
+        tables = self._tables
+        document = tables.tries.documents[fetch_id - 1]
+        entry = tables.entries[document.doc_id - 1]
         return Learned(
-            each.fetch_id,
+            fetch_id,
             entry.doc_id,
             entry.host.name,
             entry.url,
             Outcome(document.outcome or 0),
             document.status,
-            each.fetched_at,
+            tables.tries.times()[fetch_id - 1],
             State(entry.state),
             entry.due_at,
         )
@@ -297,24 +298,22 @@ class InMemoryReader:
 
     def surveyed_all(self, doc_ids: Collection[int]) -> dict[int, Surveyed]:
         """Return such documents by their numbers; a notebook has the records of its own."""
-        kept = {} if self._notebook is None else self._notebook.done
-        found = {doc_id: kept[doc_id] for doc_id in doc_ids if doc_id in kept}
-        if len(found) < len(doc_ids):
-            others = (self._tables.entry(doc_id) for doc_id in doc_ids if doc_id not in found)
-            found.update((entry.doc_id, self._surveyed(entry)) for entry in others if entry)
-        return found
+        entries = filter(None, map(self._tables.entry, doc_ids))
+        return {entry.doc_id: self._surveyed(entry) for entry in entries}
 
     def _surveyed(self, entry: Entry) -> Surveyed:
-        tables, doc_id = self._tables, entry.doc_id
+        tables, doc_id, fetch_id = self._tables, entry.doc_id, entry.last_fetch
+        document = tables.tries.documents[fetch_id - 1] if fetch_id else None
+        if document is not None and self._notebook is not None and document.state == _DONE:
+            return document
         numbers = tables.records_of.get(doc_id)
         targets = tables.links.get(doc_id, b"")
         record = tables.records[numbers[-1]][1] if numbers else ""
-        if entry.last_fetch is None:
+        if document is None:
             return Surveyed(
                 doc_id, entry.state, entry.outcome, entry.detail,
                 0, 0, "", 0, None, None, None, "", targets, record,
             )  # fmt: skip
-        document = entry.last_fetch.document
         return replace(
             document,
             state=entry.state,
@@ -338,7 +337,8 @@ class InMemoryReader:
         return check(self._tables)
 
     def _url_row(self, entry: Entry, near_duplicate_of: str | None = None) -> UrlRow:
-        entries, fetch = self._tables.entries, entry.last_fetch
+        entries, tries = self._tables.entries, self._tables.tries
+        fetch = tries.row(entry.last_fetch) if entry.last_fetch else None
         visits, changes, _ = entry.plan
         return UrlRow(
             doc_id=entry.doc_id,
@@ -358,46 +358,22 @@ class InMemoryReader:
             visits=visits,
             changes=changes,
             via=entry.via,
-            detail=entry.detail or (fetch.document.detail if fetch is not None else ""),
+            detail=entry.detail or (fetch.detail if fetch is not None else ""),
             parent=None if entry.parent is None else entries[entry.parent - 1].url,
             duplicate_of=(
                 None if entry.duplicate_of is None else entries[entry.duplicate_of - 1].url
             ),
             near_duplicate_of=near_duplicate_of,
-            fetch=None if fetch is None else _fetch_row(fetch),
+            fetch=fetch,
         )
 
 
-def _leader(near: NearDuplicates, entry: Entry) -> int | None:
+def _leader(tables: Tables, near: NearDuplicates, entry: Entry) -> int | None:
     """Return the earlier document that one is near to."""
-    fetch = entry.last_fetch
-    if fetch is None or entry.state != _DONE or entry.duplicate_of is not None:
+    if not entry.last_fetch or entry.state != _DONE or entry.duplicate_of is not None:
         return None
-    simhash = fetch.document.simhash
+    simhash = tables.tries.documents[entry.last_fetch - 1].simhash
     return None if simhash is None else near.place(entry.doc_id, simhash)
-
-
-def _fetch_row(each: Try) -> FetchRow:
-    document = each.document
-    return FetchRow(
-        fetch_id=each.fetch_id,
-        fetched_at=each.fetched_at,
-        outcome=Outcome(document.outcome or 0),
-        status=document.status,
-        milliseconds=document.milliseconds,
-        content_type=document.content_type,
-        body_bytes=document.body_bytes,
-        wire_bytes=each.wire_bytes,
-        checksum=document.checksum,
-        simhash=document.simhash,
-        etag=each.etag,
-        last_modified=each.last_modified,
-        pointer=each.pointer,
-        payload_digest=each.payload_digest,
-        redirect_to=document.redirect_to,
-        title=document.title,
-        detail=document.detail,
-    )
 
 
 def _host_row(host: Host) -> HostRow:

@@ -7,19 +7,22 @@ and a key counts when it comes up only if its entry still is what the key says.
 Structs that hold no cycles are left out of the collector's work (`gc=False`).
 """
 
+from array import array
+from collections.abc import Sequence
 from heapq import heappush
 from typing import Final
 
 from msgspec import Struct
 
-from gossamer.catalog.catalog import HostClock, RobotsRecord, Surveyed, TrapCount
+from gossamer.catalog.catalog import FetchRow, HostClock, RobotsRecord, Surveyed, TrapCount
 from gossamer.catalog.judging import MAX_DOC_ID
 from gossamer.errors import CatalogError
-from gossamer.messages import Pointer
-from gossamer.outcomes import State
+from gossamer.messages import Findings, Pointer
+from gossamer.outcomes import Outcome, State
 
 STATES: Final = len(State)
 _PENDING: Final = int(State.PENDING)
+_MAX_TEXTS: Final = 10_000
 
 Plan = tuple[int, int, float | None]
 """How often a URL was visited and had changed, and the seconds until its next visit: one object
@@ -59,20 +62,97 @@ class Host:
         """A heap: URLs on probation."""
 
 
-class Try(Struct, gc=False):
-    """A fetch, for the history: what a map shows of it, and the rest."""
+class Tries:
+    """The history: of each try what a map shows of it, and the rest in columns, which are short."""
 
-    fetch_id: int
-    previous: int | None
-    """The number of the try before it."""
-    fetched_at: float
-    wire_bytes: int
-    etag: str | None
-    last_modified: str | None
-    pointer: Pointer | None
-    payload_digest: str
-    document: Surveyed
-    """As it was at that time; without its record."""
+    def __init__(self) -> None:
+        self.documents: list[Surveyed] = []
+        """As they were at that time, by the numbers of tries, which begin with 1."""
+        self._previous = array("Q")
+        self._fetched_at = array("d")
+        self._wire_bytes = array("Q")
+        self._etags: list[str | None] = []
+        self._last_modified: list[str | None] = []
+        self._pointers: dict[int, Pointer] = {}
+        self._digests: dict[int, str] = {}
+        self._texts: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def add(
+        self, findings: Findings, previous: int, etag: str | None, last_modified: str | None
+    ) -> int:
+        """Take the next one, whose document is there already; return its number.
+
+        `previous`: the number of the try before it, 0 if there was none.
+        """
+        self._previous.append(previous)
+        self._fetched_at.append(findings.fetched_at)
+        self._wire_bytes.append(findings.wire_bytes)
+        self._etags.append(etag)
+        self._last_modified.append(
+            self.shared(last_modified) if last_modified is not None else None
+        )
+        fetch_id = len(self.documents)
+        if findings.pointer is not None:
+            self._pointers[fetch_id] = findings.pointer
+        if findings.payload_digest:
+            self._digests[fetch_id] = findings.payload_digest
+        return fetch_id
+
+    def shared(self, text: str) -> str:
+        """Return an equal text: the one that was kept for all, as long as they are few."""
+        kept = self._texts.get(text)
+        if kept is not None:
+            return kept
+        if len(self._texts) < _MAX_TEXTS:
+            self._texts[text] = text
+        return text
+
+    def validators(self, fetch_id: int) -> tuple[str | None, str | None]:
+        """Return what a conditional request needs: ETag and Last-Modified."""
+        return self._etags[fetch_id - 1], self._last_modified[fetch_id - 1]
+
+    def pointer(self, fetch_id: int) -> Pointer | None:
+        """Return where the archive has it."""
+        return self._pointers.get(fetch_id)
+
+    def digest(self, fetch_id: int) -> str:
+        """Return the payload digest."""
+        return self._digests.get(fetch_id, "")
+
+    def times(self) -> Sequence[float]:
+        """Return when each began."""
+        return self._fetched_at
+
+    def previous(self, fetch_id: int) -> int:
+        """Return the number of the try of the same URL before this one; 0: there was none."""
+        return self._previous[fetch_id - 1]
+
+    def row(self, fetch_id: int) -> FetchRow:
+        """Return all that is known of one."""
+        place = fetch_id - 1
+        document = self.documents[place]
+        return FetchRow(
+            fetch_id=fetch_id,
+            fetched_at=self._fetched_at[place],
+            outcome=Outcome(document.outcome or 0),
+            status=document.status,
+            milliseconds=document.milliseconds,
+            content_type=document.content_type,
+            body_bytes=document.body_bytes,
+            wire_bytes=self._wire_bytes[place],
+            checksum=document.checksum,
+            simhash=document.simhash,
+            etag=self._etags[place],
+            last_modified=self._last_modified[place],
+            pointer=self.pointer(fetch_id),
+            payload_digest=self.digest(fetch_id),
+            redirect_to=document.redirect_to,
+            title=document.title,
+            detail=document.detail,
+        )
 
 
 class Entry(Struct, gc=False):
@@ -95,8 +175,10 @@ class Entry(Struct, gc=False):
     tries: int = 0
     plan: Plan = NEVER_VISITED
     next_fetch_at: float | None = None
-    last_fetch: Try | None = None
-    last_page: Try | None = None
+    last_fetch: int = 0
+    """The number of its latest try; 0: there was none."""
+    last_page: int = 0
+    """The number of the try that brought its latest document."""
     duplicate_of: int | None = None
 
 
@@ -120,7 +202,7 @@ class Tables:
         """Hosts with work that is due, the longest unserved first."""
         self.waits: list[tuple[float, int, Host]] = []
         """A heap: hosts that get into the line at a time."""
-        self.tries: list[Try] = []
+        self.tries = Tries()
         self.contents: dict[bytes, int] = {}
         """The first document of each body."""
         self.links: dict[int, bytes] = {}
@@ -128,8 +210,6 @@ class Tables:
         """What handlers made of documents, by numbers of its own."""
         self.records_of: dict[int, list[int]] = {}
         self.last_record = 0
-        self.texts: dict[str, str] = {}
-        """Content types: of equal ones one is kept."""
         self.deaths: dict[int, int] = {}
         self.delivered: dict[int, float] = {}
         self.files: dict[str, int] = {}
