@@ -1,11 +1,13 @@
 """Measures the catalog: CPU a page of lease and commit, with few and with many known URLs.
 
-    python bench/catalog.py [--known N] [--pages N] [--batch N] [--hosts N] [--shared]
+    python bench/catalog.py [--known N] [--pages N] [--batch N] [--hosts N]
+        [--shared | --in-memory | --sqlite-memory]
 
 Without --known both sizes are measured, each in a process of its own, and the ratio is printed. A
 page brings one new URL and 50 link targets, its body is new, and it is archived. CPU is that of the
 process, user and system, so that other work on the machine matters little. With --shared the
-catalog is opened as daemons open it, which look for each other's changes and take turns.
+catalog is opened as daemons open it, which look for each other's changes and take turns. With
+--in-memory it is the one of a map, without a file; with --sqlite-memory, SQLite without a file.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gossamer.catalog.catalog import Verdict
+from gossamer.catalog.in_memory import InMemoryCatalog
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
 from gossamer.messages import Due, Findings, Found, Pointer
@@ -30,6 +33,7 @@ NOW = 1_800_000_000.0
 LINKS = 50
 BURST = 20
 """So many URLs of one host are found together, as on a page with a menu."""
+KINDS = ("shared", "in-memory", "sqlite-memory")
 BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
@@ -63,7 +67,7 @@ def findings(due: Due, number: int, new: list[Found]) -> Findings:
     )
 
 
-def fill(catalog: SqliteCatalog, known: int, hosts: int) -> None:
+def fill(catalog: SqliteCatalog | InMemoryCatalog, known: int, hosts: int) -> None:
     """Bring the catalog to its size; a tenth of it is fetched, as in the middle of a crawl."""
     for start in range(0, known, 20_000):
         catalog.add((found(n, hosts) for n in range(start, min(start + 20_000, known))), NOW)
@@ -82,38 +86,54 @@ def measure(
     known: int, pages: int, batch: int, hosts: int, folder: Path, **options: bool
 ) -> dict[str, float]:
     settings = CatalogSettings()
-    with SqliteCatalog.open(folder / "catalog.db", settings) as catalog:
+    path = folder / "catalog.db"
+    with SqliteCatalog.open(path, settings) as catalog:
         catalog.begin_run(NOW)
         fill(catalog, known, hosts)
+    with SqliteCatalog.open(path, settings, **options) as catalog:
+        figures = rounds_of(catalog, known, pages, batch, hosts)
+    return figures | {"file_mb": path.stat().st_size / 1e6}
+
+
+def measure_in_memory(
+    catalog: SqliteCatalog | InMemoryCatalog, known: int, pages: int, batch: int, hosts: int
+) -> dict[str, float]:
+    catalog.begin_run(NOW)
+    fill(catalog, known, hosts)
+    return rounds_of(catalog, known, pages, batch, hosts)
+
+
+def rounds_of(
+    catalog: SqliteCatalog | InMemoryCatalog, known: int, pages: int, batch: int, hosts: int
+) -> dict[str, float]:
     lease_cpu = commit_cpu = wall = 0.0
-    with SqliteCatalog.open(folder / "catalog.db", settings, **options) as catalog:
-        catalog.begin_run(NOW)
-        number = known
-        new_url = known
-        for _ in rounds(pages, batch):
-            start, begun = time.process_time(), time.perf_counter()
-            leased = catalog.due(batch, batch if hosts == 1 else max(8, batch // 4), NOW)
-            lease_cpu += time.process_time() - start
-            wall += time.perf_counter() - begun
-            verdicts = []
-            for due in leased:
-                # One page in BURST brings that many new URLs: one a page on the average.
-                burst = BURST if number % BURST == 0 else 0
-                new = [found(new_url + i, hosts) for i in range(burst)]
-                new_url += burst
-                verdicts.append(Verdict(findings(due, number, new), State.DONE))
-                number += 1
-            start, begun = time.process_time(), time.perf_counter()
-            catalog.commit(verdicts, NOW)
-            commit_cpu += time.process_time() - start
-            wall += time.perf_counter() - begun
-        done = number - known
-        begun = time.perf_counter()
-        catalog.counts()
-        counting = time.perf_counter() - begun
-        wrong = catalog.check()
-        if wrong:
-            raise SystemExit("\n".join(wrong))
+    catalog.begin_run(NOW)
+    number = known
+    new_url = known
+    for _ in rounds(pages, batch):
+        start, begun = time.process_time(), time.perf_counter()
+        leased = catalog.due(batch, batch if hosts == 1 else max(8, batch // 4), NOW)
+        lease_cpu += time.process_time() - start
+        wall += time.perf_counter() - begun
+        verdicts = []
+        for due in leased:
+            # One page in BURST brings that many new URLs: one a page on the average.
+            burst = BURST if number % BURST == 0 else 0
+            new = [found(new_url + i, hosts) for i in range(burst)]
+            new_url += burst
+            verdicts.append(Verdict(findings(due, number, new), State.DONE))
+            number += 1
+        start, begun = time.process_time(), time.perf_counter()
+        catalog.commit(verdicts, NOW)
+        commit_cpu += time.process_time() - start
+        wall += time.perf_counter() - begun
+    done = number - known
+    begun = time.perf_counter()
+    catalog.counts()
+    counting = time.perf_counter() - begun
+    wrong = catalog.check()
+    if wrong:
+        raise SystemExit("\n".join(wrong))
     return {
         "known": known,
         "pages": done,
@@ -123,7 +143,6 @@ def measure(
         "wall_us": wall / done * 1e6,
         "counts_ms": counting * 1e3,
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "file_mb": (folder / "catalog.db").stat().st_size / 1e6,
     }
 
 
@@ -133,26 +152,32 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=10_000)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--hosts", type=int)
-    parser.add_argument("--shared", action="store_true")
+    kinds = parser.add_mutually_exclusive_group()
+    for kind in KINDS:
+        kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind)
     arguments = parser.parse_args()
     if arguments.known is not None:
         hosts = arguments.hosts or max(1, arguments.known // 100)
-        # On a real disk: a file system in memory would hide what syncing costs.
-        with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
-            figures = measure(
-                arguments.known,
-                arguments.pages,
-                arguments.batch,
-                hosts,
-                Path(folder),
-                **({"shared": True} if arguments.shared else {}),
-            )
+        size = arguments.known, arguments.pages, arguments.batch, hosts
+        if arguments.kind == "in-memory":
+            figures = measure_in_memory(InMemoryCatalog(CatalogSettings()), *size)
+        elif arguments.kind == "sqlite-memory":
+            catalog = SqliteCatalog.open(":memory:", CatalogSettings())
+            figures = measure_in_memory(catalog, *size)
+        else:
+            # On a real disk: a file system in memory would hide what syncing costs.
+            with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
+                figures = measure(*size, Path(folder), shared=arguments.kind == "shared")
         print(json.dumps({name: round(value, 1) for name, value in figures.items()}))
         return
     results = []
     for known in (2_000, 1_000_000):
         options = ["--known", str(known), "--pages", str(arguments.pages)]
-        options += ["--batch", str(arguments.batch), *(["--shared"] if arguments.shared else [])]
+        options += [
+            "--batch",
+            str(arguments.batch),
+            *([f"--{arguments.kind}"] if arguments.kind else []),
+        ]
         process = subprocess.run(
             [sys.executable, __file__, *options], check=True, capture_output=True, text=True
         )

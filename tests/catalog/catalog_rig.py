@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from gossamer.catalog.catalog import Verdict
+from gossamer.catalog.in_memory import InMemoryCatalog
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
 from gossamer.messages import Due, Findings, Found, Kind
@@ -79,8 +80,24 @@ class SqliteBackend:
             catalog.close()
 
 
+class InMemoryBackend:
+    """A catalog without a file: to open it again is to go on with the same object."""
+
+    def __init__(self) -> None:
+        self._catalog = None
+
+    def open(self, **settings) -> InMemoryCatalog:
+        if self._catalog is None:
+            self._catalog = InMemoryCatalog(CatalogSettings(**settings))
+        return self._catalog
+
+    def close(self) -> None:
+        self._catalog = None
+
+
 __all__ = [
     "NOW",
+    "InMemoryBackend",
     "Kind",
     "SqliteBackend",
     "done",

@@ -311,6 +311,7 @@ class TestVerdicts:
         assert catalog.add([found(C)], NOW) == [3]
         assert catalog.check() == []
 
+    @pytest.mark.database
     def test_a_host_of_a_failed_transaction_can_be_found_again(self, catalog):
         """Numbers of hosts that were rolled back must not be remembered."""
         catalog.add([found(A)], NOW)
@@ -797,6 +798,7 @@ class TestRuns:
         assert urls(lease_all(catalog, back + 100)) == [due.url]
 
 
+@pytest.mark.database
 class TestReaders:
     def test_a_reader_sees_what_is_committed_and_never_blocks_the_writer(self, backend, catalog):
         catalog.add([found(f"{A}{number}") for number in range(1_000)], NOW)

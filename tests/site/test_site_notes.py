@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from gossamer.catalog.in_memory import InMemoryCatalog
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.config.catalog import CatalogSettings
 from gossamer.outcomes import Outcome
@@ -35,10 +36,13 @@ VISITS = (
 )
 
 
-def crawled(notes: Notes | None, **settings: object) -> SqliteCatalog:
-    catalog = SqliteCatalog.open(":memory:", CatalogSettings(**settings))
+def crawled(notes: Notes | None, **settings: object) -> InMemoryCatalog | SqliteCatalog:
+    """Return a catalog in memory with these notes beside it, or one of SQLite without any."""
     if notes is not None:
+        catalog = InMemoryCatalog(CatalogSettings(**settings))
         catalog.leave_notes_to(notes)
+    else:
+        catalog = SqliteCatalog.open(":memory:", CatalogSettings(**settings))
     catalog.begin_run(NOW)
     new = [found(f"{HOME}{number}") for number in range(len(VISITS) + 1)]
     catalog.discover([*new, excluded("http://b.example/")], NOW)
@@ -53,11 +57,14 @@ def crawled(notes: Notes | None, **settings: object) -> SqliteCatalog:
 def test_documents_are_the_same_with_the_notes_and_without(settings):
     """Whatever became of a URL: what is kept beside the catalog says no more and no less."""
     notes, none = Notes(), Notes()
+    kept_records = []
+    keep = notes.keep
+    notes.keep = lambda records: (kept_records.extend(records), keep(records))
     with crawled(notes, **settings) as kept, crawled(None, **settings) as stored:
         numbers = [doc_id for rows in stored.known() for doc_id, *_ in rows]
         ours, theirs = kept.surveyed_all(numbers), stored.surveyed_all(numbers)
     assert len(theirs) == len(VISITS) + 1
-    assert len(notes.done) == len(VISITS) - 1
+    assert len(kept_records) == len(VISITS) - 1
     assert ours == {each: replace(row, record=ours[each].record) for each, row in theirs.items()}
     for doc_id, row in theirs.items():
         assert notes.seen(ours[doc_id]) == none.seen(row)
@@ -75,10 +82,9 @@ def test_links_and_records_of_what_is_done_are_kept_once():
 def test_equal_assets_are_shared():
     notes = Notes()
     with crawled(None) as stored:
-        template = next(iter(stored.surveyed_all([1]).values()))
-    for doc_id in (1, 2):
-        row = replace(template, doc_id=doc_id, record="")
-        notes.keep([(row, record(sha256=str(doc_id), assets=CSS))])
-    first, second = (notes.seen(notes.done[doc_id]) for doc_id in (1, 2))
+        rows = [replace(row, record="") for row in stored.surveyed_all([1, 2]).values()]
+    for row in rows:
+        notes.keep([(row.doc_id, record(sha256=str(row.doc_id), assets=CSS))])
+    first, second = map(notes.seen, rows)
     assert (first.sha256, second.sha256) == ("1", "2")
     assert first.assets is second.assets

@@ -1,7 +1,7 @@
 """The front of the catalog: what is asked of it, and the records that go in and out."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, runtime_checkable
 
 from msgspec import Struct
 
@@ -227,18 +227,13 @@ class Surveyed(Struct, frozen=True, gc=False):
 
 
 class Notebook(Protocol):
-    """Keeps documents that are done beside a database that is in memory itself.
+    """Keeps what handlers noted of documents that are done, beside a catalog in memory.
 
-    Nothing is fetched twice there, so that they stay as they were committed.
+    Nothing is fetched twice there, so that it stays as it was committed.
     """
 
-    @property
-    def done(self) -> Mapping[int, Surveyed]:
-        """The documents by their numbers, without their records."""
-        ...
-
-    def keep(self, documents: Sequence[tuple[Surveyed, str]]) -> None:
-        """Take documents that are done, each with its latest record."""
+    def keep(self, records: Sequence[tuple[int, str]]) -> None:
+        """Take the numbers of documents that are done, each with its latest record."""
         ...
 
 
@@ -492,4 +487,38 @@ class Catalog(CatalogReader, Remembered, Handover, Protocol):
 
     def extend_note(self, key: str, lines: Iterable[str]) -> list[str]:
         """Add lines to a note unless it has them; return all its lines."""
+        ...
+
+
+@runtime_checkable
+class SiteCatalog(Catalog, Protocol):
+    """What a map of one site asks as well."""
+
+    def try_again(
+        self, outcomes: Iterable[int], tries: int, now: float, *, statuses: Iterable[int] = ()
+    ) -> int:
+        """Turn URLs that failed so, in fewer tries than this, into pending ones; count them.
+
+        So: with one of these outcomes, or with one of these statuses.
+        """
+        ...
+
+    def row(self, doc_id: int) -> UrlRow | None:
+        """Return what is known of one document."""
+        ...
+
+    def known(self) -> Iterator[list[tuple[int, bytes, str, int]]]:
+        """Go through the URLs in scope, in batches: number, key in the link graph, text, kind."""
+        ...
+
+    def surveyed(self, doc_id: int) -> Surveyed:
+        """Return a document with its links and what a handler noted of it."""
+        ...
+
+    def surveyed_all(self, doc_ids: Collection[int]) -> Mapping[int, Surveyed]:
+        """Return such documents by their numbers; a notebook has the records of its own."""
+        ...
+
+    def kept_out_as(self, outcome: Outcome, detail: str) -> int:
+        """Return how many URLs are kept out for this reason."""
         ...

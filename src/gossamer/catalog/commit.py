@@ -16,14 +16,21 @@ from gossamer.catalog.catalog import (
     Committed,
     Gate,
     HostClock,
-    Notebook,
     RobotsRecord,
-    Surveyed,
     TrapCount,
     Verdict,
 )
 from gossamer.catalog.digest import packed_digest
 from gossamer.catalog.discover import discover
+from gossamer.catalog.judging import (
+    NO_TRY,
+    NOT_MODIFIED,
+    SUCCESSORS,
+    has_content,
+    is_changed,
+    kept_out,
+    signed,
+)
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.many import insert_many
 from gossamer.catalog.memory import Memory
@@ -34,27 +41,14 @@ from gossamer.catalog.waiting import expel
 from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import CatalogError
 from gossamer.messages import Findings, Found, Kind
-from gossamer.outcomes import FOREVER, PAGE_OUTCOMES, RULES, Outcome, State
+from gossamer.outcomes import State
 
 # Plain numbers: to look a member up and to compare with it costs several times as much.
 _PENDING: Final = int(State.PENDING)
 _LEASED: Final = int(State.LEASED)
 _DONE: Final = int(State.DONE)
 _FAILED: Final = int(State.FAILED)
-_OK: Final = int(Outcome.OK)
-_NOT_MODIFIED: Final = int(Outcome.NOT_MODIFIED)
 _PAGE: Final = int(Kind.PAGE)
-_PAGES: Final = frozenset(int(outcome) for outcome in PAGE_OUTCOMES)
-# By these a server says what there is now in the place of an earlier document.
-_SUCCESSORS: Final = _PAGES - {_NOT_MODIFIED} | {int(Outcome.HTTP_4XX)}
-# Waiting for robots.txt or for disk space says nothing about the URL: no try is counted.
-_NO_TRY: Final = frozenset(int(outcome) for outcome, rule in RULES.items() if rule.tries == FOREVER)
-_SIGN: Final = 1 << 63
-_WORD: Final = 1 << 64
-
-
-OF_A_COPY: Final = "only copies of other pages lead to it"
-"""Why a URL is kept out, unless `[catalog] follow_duplicates`."""
 
 
 class Facts(Struct, gc=False):
@@ -99,11 +93,9 @@ class Commit:
         settings: CatalogSettings,
         now: float,
         gate: Gate | None = None,
-        notebook: Notebook | None = None,
     ) -> None:
         self._connection = connection
         self._gate = gate
-        self._notebook = notebook
         self._memory = memory
         self._settings = settings
         self._now = now
@@ -116,7 +108,6 @@ class Commit:
         self._replaced: list[tuple[int]] = []
         self._found: list[tuple[Found, int | None]] = []
         self._ends: dict[int, int] = {}
-        self._noted: list[tuple[Surveyed, str]] = []
 
     def apply(self, verdicts: Sequence[Verdict]) -> Committed:
         """Judge documents and write all that follows from it."""
@@ -143,8 +134,6 @@ class Commit:
         if self._gate is not None:
             expel(self._connection, self._tally, self._gate)
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
-        if self._notebook is not None:
-            self._notebook.keep(self._noted)
         return Committed(len(live), len(new_urls), self._tally.pages, tuple(stale))
 
     def _claim_contents(self, live: Sequence[tuple[Verdict, Facts]]) -> dict[bytes, int]:
@@ -152,7 +141,7 @@ class Commit:
         claims = [
             (verdict.findings.checksum, known.doc_id)
             for verdict, known in live
-            if _has_content(verdict.findings)
+            if has_content(verdict.findings)
         ]
         if not claims:
             return {}
@@ -183,7 +172,7 @@ class Commit:
         visits, changes, interval, next_fetch_at = self._plan(verdict, known, before)
         due_at = verdict.due_at if state == _PENDING else 0.0
         tries = known.tries
-        if findings.outcome not in _NO_TRY:
+        if findings.outcome not in NO_TRY:
             tries = max(tries + 1, findings.tries)
         self._judged.append(
             (
@@ -196,18 +185,15 @@ class Commit:
         self._tally.move(known.host_id, _LEASED, state, due_at)
         self._tally.judge(known.outcome, findings.outcome)
         is_replaced = (
-            known.last_page is not None and state != _PENDING and findings.outcome in _SUCCESSORS
+            known.last_page is not None and state != _PENDING and findings.outcome in SUCCESSORS
         )
-        is_noted = self._notebook is not None and state == _DONE and fetch_id is not None
-        if is_noted:
-            self._noted.append((self._surveyed(findings), (findings.records or ("",))[-1]))
-        elif (findings.targets or is_replaced) and self._settings.keep_links:
+        if (findings.targets or is_replaced) and self._settings.keep_links:
             self._links.append((known.doc_id, findings.targets))
         if findings.found:
             is_copy = duplicate_of is not None and not self._settings.follow_duplicates
-            found = map(_kept_out, findings.found) if is_copy else findings.found
+            found = map(kept_out, findings.found) if is_copy else findings.found
             self._found += [(item, known.doc_id) for item in found]
-        if findings.records and not is_noted:
+        if findings.records:
             self._records += [(known.doc_id, record) for record in findings.records]
         if is_replaced:
             self._replaced.append((known.doc_id,))
@@ -229,12 +215,10 @@ class Commit:
             file_id, offset, length = self._place(pointer.file), pointer.offset, pointer.length
             self._ends[file_id] = max(self._ends.get(file_id, 0), offset + length)
         digest = packed_digest(findings.payload_digest) if findings.payload_digest else None
-        checksum, simhash = findings.checksum, findings.simhash
-        if simhash is not None and simhash >= _SIGN:
-            simhash -= _WORD
+        checksum, simhash = findings.checksum, signed(findings.simhash)
         content_type, title = findings.content_type, findings.title
         etag, last_modified = findings.etag, findings.last_modified
-        if before is not None and findings.outcome == _NOT_MODIFIED:
+        if before is not None and findings.outcome == NOT_MODIFIED:
             # The server vouches that the document is the one we have.
             checksum, simhash = before.checksum, before.simhash
             content_type, title = before.content_type, before.title
@@ -250,36 +234,17 @@ class Commit:
         )  # fmt: skip
         return fetch_id
 
-    def _surveyed(self, findings: Findings) -> Surveyed:
-        """Return what the rows of a document that is done would tell; nothing was there before."""
-        simhash = findings.simhash
-        return Surveyed(
-            doc_id=findings.doc_id,
-            state=_DONE,
-            outcome=findings.outcome,
-            detail=findings.detail,
-            status=findings.status,
-            milliseconds=findings.milliseconds,
-            content_type=findings.content_type,
-            body_bytes=findings.body_bytes,
-            checksum=findings.checksum,
-            signed_simhash=simhash if simhash is None or simhash < _SIGN else simhash - _WORD,
-            redirect_to=findings.redirect_to,
-            title=findings.title,
-            targets=findings.targets if self._settings.keep_links else b"",
-        )
-
     def _place(self, name: str) -> int:
         return self._memory.file_id(self._connection, name)
 
     def _duplicate_of(
         self, findings: Findings, state: int, known: Facts, originals: dict[bytes, int]
     ) -> int | None:
-        if state == _PENDING or findings.outcome == _NOT_MODIFIED:
+        if state == _PENDING or findings.outcome == NOT_MODIFIED:
             return known.duplicate_of
         owner = None
         # In most batches each body is the first of its kind, and nothing has to be asked.
-        if originals and findings.checksum is not None and _has_content(findings):
+        if originals and findings.checksum is not None and has_content(findings):
             owner = originals.get(findings.checksum)
         duplicate_of = None if owner == known.doc_id else owner
         self._tally.duplicates += (duplicate_of is not None) - (known.duplicate_of is not None)
@@ -291,7 +256,8 @@ class Commit:
         """Return visits, changes, interval and time of the next fetch."""
         if verdict.state not in (_DONE, _FAILED):
             return known.visits, known.changes, known.recrawl_seconds, None
-        changed = known.visits > 0 and _is_changed(verdict.findings, known, before)
+        document = None if before is None else (before.checksum, before.redirect_to)
+        changed = known.visits > 0 and is_changed(verdict.findings, known.outcome, document)
         interval = self._first_interval
         if known.recrawl_seconds is not None:
             interval = next_interval(
@@ -355,31 +321,3 @@ def put_robots(connection: sqlite3.Connection, records: Sequence[RobotsRecord]) 
         for record in records
     ]  # fmt: skip
     connection.executemany(QUERIES["put_robots"], rows)
-
-
-def _kept_out(found: Found) -> Found:
-    if found.state != _PENDING:
-        return found
-    return replace(
-        found, state=int(State.EXCLUDED), outcome=int(Outcome.POLICY_TRAP), detail=OF_A_COPY
-    )
-
-
-def _has_content(findings: Findings) -> bool:
-    return (
-        findings.checksum is not None
-        and findings.body_bytes > 0
-        and findings.outcome == _OK
-        and 200 <= findings.status < 300
-    )
-
-
-def _is_changed(findings: Findings, known: Facts, before: PageFacts | None) -> bool:
-    """Tell whether a visit found something else than the one before it."""
-    if findings.outcome == Outcome.NOT_MODIFIED:
-        return False
-    if before is None or findings.outcome not in _PAGES:
-        return findings.outcome != known.outcome
-    if findings.checksum is not None or before.checksum is not None:
-        return findings.checksum != before.checksum
-    return findings.redirect_to != before.redirect_to

@@ -4,23 +4,17 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from msgspec.structs import replace
-
 from gossamer.catalog.catalog import Gate
-from gossamer.catalog.leases import ON_PROBATION, json_list
+from gossamer.catalog.judging import MOST_IN_TURN, ON_PROBATION, is_doubtful, too_deep
+from gossamer.catalog.leases import json_list
 from gossamer.catalog.many import insert_many, select_many
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
-from gossamer.messages import Found, Kind
+from gossamer.messages import Found
 from gossamer.outcomes import Outcome, State
 
 _PENDING: Final = int(State.PENDING)
-_EXCLUDED: Final = int(State.EXCLUDED)
-# How many may lead to one another in turn. By the protocol a sitemap index lists no other index;
-# what does, or a style sheet that needs another, may do so without an end, and is no page to count.
-_MOST_IN_TURN: Final = {int(Kind.SITEMAP): 5, int(Kind.ASSET): 10}
-
 Known = tuple[int, int, int, int | None, int, int, int]
 """doc_id, host_id, state, outcome, depth, tries, priority"""
 
@@ -46,11 +40,11 @@ def discover(
     nesting = _Nesting(connection)
     for finding in found:
         item, parent = finding
-        if item.kind in _MOST_IN_TURN and parent is not None and nesting.is_too_deep(item, parent):
-            item = _too_deep(item)
+        if item.kind in MOST_IN_TURN and parent is not None and nesting.istoo_deep(item, parent):
+            item = too_deep(item)
             finding = item, parent  # noqa: PLW2901 - the same URL, excluded
         earlier = wanted.get(item.md5)
-        if earlier is None or (item.state == _PENDING and _is_doubtful(earlier[0])):
+        if earlier is None or (item.state == _PENDING and is_doubtful(earlier[0])):
             wanted[item.md5] = finding
     if known is None:
         known = known_urls(connection, list(wanted))
@@ -93,30 +87,16 @@ class _Nesting:
         self._connection = connection
         self._levels: dict[tuple[int, int], int] = {}
 
-    def is_too_deep(self, item: Found, parent: int) -> bool:
+    def istoo_deep(self, item: Found, parent: int) -> bool:
         """Whether too many of its kind lead to a URL in turn; redirects have their own limit."""
         if item.via or item.state != _PENDING:
             return False
-        most = _MOST_IN_TURN[item.kind]
+        most = MOST_IN_TURN[item.kind]
         place = parent, item.kind
         if place not in self._levels:
             row = self._connection.execute(QUERIES["in_turn_above"], (*place, most)).fetchone()
             self._levels[place] = row[0]
         return self._levels[place] >= most
-
-
-def _too_deep(item: Found) -> Found:
-    kind = Kind(item.kind).name.lower()
-    return replace(
-        item,
-        state=_EXCLUDED,
-        outcome=int(Outcome.POLICY_TRAP),
-        detail=f"more than {_MOST_IN_TURN[item.kind]} {kind}s lead to one another in turn",
-    )
-
-
-def _is_doubtful(found: Found) -> bool:
-    return found.state == _EXCLUDED or bool(found.probation)
 
 
 def readmit(connection: sqlite3.Connection, tally: Tally, doc_ids: Iterable[int]) -> int:

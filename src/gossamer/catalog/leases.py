@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from gossamer.catalog.catalog import Recovery
+from gossamer.catalog.judging import MOST_ON_PROBATION
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
@@ -19,9 +20,6 @@ from gossamer.catalog.throttle import Throttle
 from gossamer.messages import Due, Kind
 from gossamer.outcomes import State
 
-ON_PROBATION: Final = -1
-"""The priority of URLs on probation: they wait until there is nothing else to do at their host."""
-_MOST_ON_PROBATION: Final = 8
 _Row = tuple[int, str, int, int, int, str | None, int | None]
 _KINDS: Final = tuple(Kind(number) for number in range(len(Kind)))
 
@@ -180,8 +178,7 @@ def _next_rows(
         wanted["count"] = limit - len(rows)
         rows += connection.execute(QUERIES["retries"], wanted).fetchall()
     if not rows:
-        # Few at a time: what they bring may spare us the rest.
-        limit = wanted["count"] = min(limit, _MOST_ON_PROBATION)
+        limit = wanted["count"] = min(limit, MOST_ON_PROBATION)
         rows = connection.execute(QUERIES["urls_on_probation"], wanted).fetchall()
     return rows, limit
 

@@ -3,10 +3,10 @@
 import sqlite3
 from typing import Final
 
+from gossamer.catalog.judging import MAX_DOC_ID
 from gossamer.catalog.queries import QUERIES
 from gossamer.errors import CatalogError
 
-MAX_DOC_ID: Final = (1 << 32) - 1
 _MAX_HOSTS: Final = 50_000
 _MAX_FILES: Final = 1_000
 

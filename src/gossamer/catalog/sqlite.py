@@ -19,7 +19,6 @@ from gossamer.catalog.catalog import (
     Gate,
     HostClock,
     Learned,
-    Notebook,
     Recovery,
     RobotsRecord,
     TrapCount,
@@ -99,10 +98,6 @@ class SqliteCatalog(SqliteReader):
         except BaseException:
             database.close()
             raise
-
-    def leave_notes_to(self, notebook: Notebook) -> None:
-        """Have links and records of what is done kept there from now on, not in the database."""
-        self._notebook = notebook
 
     # What the writer asks.
 
@@ -242,7 +237,7 @@ class SqliteCatalog(SqliteReader):
         gate: Gate | None,
     ) -> Committed:
         """Commit verdicts, inside a transaction."""
-        batch = commit.Commit(connection, memory, self._settings, now, gate, self._notebook)
+        batch = commit.Commit(connection, memory, self._settings, now, gate)
         return batch.apply(verdicts)
 
     def requeue_due(self, now: float, limit: int) -> int:

@@ -14,7 +14,6 @@ from gossamer.catalog.catalog import (
     FetchRow,
     HostClock,
     HostRow,
-    Notebook,
     Pending,
     RobotsRecord,
     Surveyed,
@@ -32,8 +31,6 @@ _RATE_LIMIT: Final = 1_000_000
 
 class SqliteReader:
     """Answers out of one database; changes nothing."""
-
-    _notebook: Notebook | None = None
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -216,9 +213,8 @@ class SqliteReader:
         return self.surveyed_all([doc_id])[doc_id]
 
     def surveyed_all(self, doc_ids: Collection[int]) -> dict[int, Surveyed]:
-        """Return such documents by their numbers; a notebook has the records of its own."""
-        kept = {} if self._notebook is None else self._notebook.done
-        return survey.surveyed(self._database, doc_ids, kept)
+        """Return such documents by their numbers."""
+        return survey.surveyed(self._database, doc_ids)
 
     def kept_out_as(self, outcome: Outcome, detail: str) -> int:
         """Return how many URLs are kept out for this reason."""

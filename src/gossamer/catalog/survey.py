@@ -1,6 +1,6 @@
 """The catalog as a map of one site needs it: all its URLs by their keys, then their rows."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import starmap
 from typing import Final
 
@@ -24,18 +24,13 @@ def known(database: Database) -> Iterator[list[tuple[int, bytes, str, int]]]:
         yield rows
 
 
-def surveyed(
-    database: Database, doc_ids: Collection[int], kept: Mapping[int, Surveyed]
-) -> dict[int, Surveyed]:
-    """Return what is known of documents; of those that are kept elsewhere, it is handed on."""
-    found = {doc_id: kept[doc_id] for doc_id in doc_ids if doc_id in kept}
+def surveyed(database: Database, doc_ids: Collection[int]) -> dict[int, Surveyed]:
+    """Return what is known of documents."""
     # In their order: neighbours are found faster.
-    others = sorted(doc_id for doc_id in doc_ids if doc_id not in found)
-    if others:
-        with database.doing("read URLs") as connection:
-            rows = connection.execute(QUERIES["survey_rows"], (json_list(others),)).fetchall()
-        found.update((row.doc_id, row) for row in starmap(Surveyed, rows))
-    return found
+    wanted = json_list(sorted(doc_ids))
+    with database.doing("read URLs") as connection:
+        rows = connection.execute(QUERIES["survey_rows"], (wanted,)).fetchall()
+    return {row.doc_id: row for row in starmap(Surveyed, rows)}
 
 
 def kept_out_as(database: Database, outcome: int, detail: str) -> int:

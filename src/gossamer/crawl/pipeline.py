@@ -18,13 +18,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.catalog.catalog import Catalog, Recovery, Verdict
-from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
 from gossamer.crawl.admission import Admission
@@ -62,6 +61,10 @@ from gossamer.url.address import AddressPolicy
 from gossamer.url.parts import host_of
 from gossamer.urlserver.dns import Resolver
 from gossamer.urlserver.urlserver import UrlServer
+
+if TYPE_CHECKING:
+    # Whoever crawls in memory needs no database.
+    from gossamer.catalog.sqlite import SqliteCatalog
 
 _MAX_REQUEUED: Final = 100_000_000
 
@@ -149,7 +152,7 @@ def crawl_catalog(
     launched: Sequence[Launched] = (),
     before_end: Callable[[Catalog], int] | None = None,
 ) -> Summary:
-    """Crawl with a catalog of the caller's own, which may be in memory, and without an archive."""
+    """Crawl with a catalog of the caller's own, which is in memory, and without an archive."""
     clock = SystemClock()
     stops = stops or Stops()
     starts = canonical_starts(start_urls, settings)
@@ -186,6 +189,8 @@ def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
 
     Daemons may be at work in it meanwhile.
     """
+    from gossamer.catalog.sqlite import SqliteCatalog  # noqa: PLC0415
+
     starts = canonical_starts(urls, settings)
     clock = SystemClock()
     workspace = Workspace(directory)
@@ -199,6 +204,8 @@ def add_urls(directory: Path, urls: Sequence[str], settings: Settings) -> int:
 
 def missing_secrets(directory: Path, settings: Settings) -> list[str]:
     """Name what an earlier run in this workspace was given and this one was not."""
+    from gossamer.catalog.sqlite import SqliteCatalog  # noqa: PLC0415
+
     path = Workspace(directory).catalog
     try:
         with SqliteCatalog.open(path, settings.catalog, read_only=True) as catalog:
@@ -236,7 +243,9 @@ def locked(workspace: Workspace, clock: Clock, role: Role = "crawl") -> Iterator
 
 
 @contextlib.contextmanager
-def _open_catalog(workspace: Workspace, settings: Settings) -> Iterator[SqliteCatalog]:
+def _open_catalog(workspace: Workspace, settings: Settings) -> Iterator["SqliteCatalog"]:
+    from gossamer.catalog.sqlite import SqliteCatalog  # noqa: PLC0415
+
     with SqliteCatalog.open(workspace.catalog, settings.catalog) as catalog:
         if not catalog.last_run_id():
             workspace.require_nothing_fetched()
@@ -247,7 +256,7 @@ class Ground(Struct, frozen=True):
     """What a run stands on."""
 
     workspace: Workspace | None
-    """None: nothing is kept but what the catalog keeps."""
+    """None: nothing is kept, and the catalog is in memory."""
     catalog: Catalog
     recovery: Recovery
     seeds: tuple[str, ...]
@@ -285,7 +294,7 @@ def wired(
         tell_policy,
         proxied=bool(settings.spider.proxy),
     )
-    writer = Writer(catalog, stops.fail)
+    writer = Writer(catalog, stops.fail, at_once=workspace is None)
     is_kept = workspace is not None
     may_wait = not is_kept or ground.log is not None
     concurrency = settings.crawl.concurrency

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from gossamer.catalog.catalog import UrlRow
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import SiteCatalog, UrlRow
+from gossamer.catalog.in_memory import InMemoryCatalog
 from gossamer.config.settings import Settings
 from gossamer.crawl.pipeline import Summary, crawl_catalog
 from gossamer.crawl.seeds import name_only
@@ -146,7 +146,7 @@ def _slow(settings: Settings) -> Settings:
 def _ask(
     urls: Sequence[str], kind: Kind, settings: Settings, start_url: str, limit: TimeLimit
 ) -> tuple[dict[str, AssetCheck], Summary]:
-    with SqliteCatalog.open(":memory:", settings.catalog) as catalog:
+    with InMemoryCatalog(settings.catalog) as catalog:
         # Only the host of the start page was named by the user: others must be public.
         name_only(catalog, [start_url])
         catalog.discover(_found(urls, kind, settings), time.time())
@@ -167,7 +167,7 @@ def _found(urls: Sequence[str], kind: Kind, settings: Settings) -> Iterator[Foun
         yield found
 
 
-def _result(catalog: SqliteCatalog, url: str) -> AssetCheck | None:
+def _result(catalog: SiteCatalog, url: str) -> AssetCheck | None:
     """Return what became of an asset, at the end of its redirects; None: it was not tried."""
     row = catalog.find(url)
     for _ in range(_MAX_HOPS):
@@ -183,7 +183,7 @@ def _result(catalog: SqliteCatalog, url: str) -> AssetCheck | None:
     return _check(catalog, url, row)
 
 
-def _unreachable(catalog: SqliteCatalog, url: str, end: str) -> AssetCheck | None:
+def _unreachable(catalog: SiteCatalog, url: str, end: str) -> AssetCheck | None:
     """Return why nobody could ask: the robots.txt that comes first found no server there."""
     robots = catalog.robots(authority_of(end))
     if robots is None or not name_of(robots.outcome).startswith(_NO_SERVER):
@@ -192,7 +192,7 @@ def _unreachable(catalog: SqliteCatalog, url: str, end: str) -> AssetCheck | Non
     return AssetCheck(url, robots.status, error, outcome=name_of(robots.outcome))
 
 
-def _check(catalog: SqliteCatalog, url: str, row: UrlRow) -> AssetCheck:
+def _check(catalog: SiteCatalog, url: str, row: UrlRow) -> AssetCheck:
     fetch = row.fetch
     status = fetch.status if fetch is not None else 0
     outcome = row.outcome or Outcome.INTERNAL

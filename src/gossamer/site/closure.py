@@ -20,7 +20,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from gossamer.catalog.catalog import Surveyed
-from gossamer.catalog.commit import OF_A_COPY
+from gossamer.catalog.judging import OF_A_COPY
 from gossamer.messages import Kind
 from gossamer.outcomes import RULES, Outcome, State
 from gossamer.parse.sniff import HTML, XHTML

@@ -1,7 +1,7 @@
 """What handlers noted of pages: in the records of the catalog, or beside it.
 
 A map asks for it once, when the crawl is over. A catalog in memory would take in what pages brought
-only to give it back; so the ring leaves documents that are done to `Notes`, where observations are
+only to give it back; so the ring leaves records of what is done to `Notes`, where observations are
 understood as they come, while others are fetched, and pages with equal assets share them.
 """
 
@@ -84,13 +84,11 @@ class Notes:
     def __init__(self) -> None:
         self._reader = _Reader()
         self._seen: dict[int, Seen] = {}
-        self.done: dict[int, Surveyed] = {}
-        """Documents that were left to us."""
 
-    def keep(self, documents: Sequence[tuple[Surveyed, str]]) -> None:
-        """Take documents that are done, each with its latest record."""
-        self.done.update((row.doc_id, row) for row, _ in documents)
-        self._seen.update((row.doc_id, self._reader.read(record)) for row, record in documents)
+    def keep(self, records: Sequence[tuple[int, str]]) -> None:
+        """Take the numbers of documents that are done, each with its latest record."""
+        read = self._reader.read
+        self._seen.update([(doc_id, read(record)) for doc_id, record in records])
 
     def seen(self, row: Surveyed) -> Seen:
         """Return what was observed of a page."""

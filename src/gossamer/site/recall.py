@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import SiteCatalog
 from gossamer.config.settings import Settings
 from gossamer.crawl.documents import visited_page
 from gossamer.errors import StoreError
@@ -14,7 +14,7 @@ from gossamer.url.canonical import Joiner
 class Recall:
     """Reads documents back and observes them as a worker would have."""
 
-    def __init__(self, archive: Path, catalog: SqliteCatalog, settings: Settings) -> None:
+    def __init__(self, archive: Path, catalog: SiteCatalog, settings: Settings) -> None:
         self._archive = archive
         self._catalog = catalog
         self._settings = settings

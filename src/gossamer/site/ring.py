@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from gossamer.catalog.catalog import Catalog, Notebook
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import Catalog, Notebook, SiteCatalog
+from gossamer.catalog.in_memory import InMemoryCatalog
 from gossamer.config.settings import Settings
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary, crawl_catalog, crawl_workspace
@@ -50,9 +50,9 @@ class Ring:
         self._settings = settings
         self._let_in = let_in
         self._workspace = None if directory is None else Workspace(directory)
-        self._memory: SqliteCatalog | None = None
+        self._memory: InMemoryCatalog | None = None
         if directory is None:
-            self._memory = SqliteCatalog.open(":memory:", settings.catalog)
+            self._memory = InMemoryCatalog(settings.catalog)
             if notebook is not None:
                 self._memory.leave_notes_to(notebook)
 
@@ -82,11 +82,13 @@ class Ring:
         )
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[SqliteCatalog]:
+    def reading(self) -> Iterator[SiteCatalog]:
         """Give the catalog, while nothing crawls."""
         if self._memory is not None:
             yield self._memory
             return
+        from gossamer.catalog.sqlite import SqliteCatalog  # noqa: PLC0415 - a map in memory has none
+
         assert self._workspace is not None
         path, settings = self._workspace.catalog, self._settings.catalog
         with SqliteCatalog.open(path, settings, read_only=True) as catalog:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import SiteCatalog
 from gossamer.config.settings import Settings
 from gossamer.crawl.launch import Launched
 from gossamer.crawl.pipeline import Summary
@@ -87,7 +87,7 @@ def map_site(
     return Outing(site_map, summary, start_trouble(site_map))
 
 
-def _look(directory: Path | None, catalog: SqliteCatalog, settings: Settings) -> Look | None:
+def _look(directory: Path | None, catalog: SiteCatalog, settings: Settings) -> Look | None:
     """Return how to look at what another command fetched into this workspace."""
     if directory is None:
         return None

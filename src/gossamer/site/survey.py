@@ -13,9 +13,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gossamer.catalog.catalog import Catalog
-from gossamer.catalog.commit import OF_A_COPY
-from gossamer.catalog.sqlite import SqliteCatalog
+from gossamer.catalog.catalog import Catalog, SiteCatalog
+from gossamer.catalog.judging import OF_A_COPY
 from gossamer.config.settings import Settings
 from gossamer.crawl.memory import nothing_collected
 from gossamer.crawl.pipeline import Summary
@@ -67,7 +66,7 @@ class Survey:
 
     def let_in(self, catalog: Catalog) -> int:
         """Let in what failed or was kept out and belongs to the map; return how many URLs."""
-        assert isinstance(catalog, SqliteCatalog)
+        assert isinstance(catalog, SiteCatalog)
         self._settle(catalog)
         again = self._try_again(catalog)
         if again:
@@ -78,7 +77,7 @@ class Survey:
                 return catalog.readmit(missing[:room], time.time())
         return self._look_for_sitemap(catalog)
 
-    def moved_to(self, catalog: SqliteCatalog) -> str | None:
+    def moved_to(self, catalog: SiteCatalog) -> str | None:
         """Return where the start page leads if that is another site, which was not crawled yet."""
         self._settle(catalog)
         row = catalog.find(self._start)
@@ -89,7 +88,7 @@ class Survey:
 
     def map_of(
         self,
-        catalog: SqliteCatalog,
+        catalog: SiteCatalog,
         summary: Summary,
         *,
         all_links: bool,
@@ -124,11 +123,11 @@ class Survey:
             ],
         )
 
-    def _settle(self, catalog: SqliteCatalog) -> None:
+    def _settle(self, catalog: SiteCatalog) -> None:
         """Take the first start URL of a workspace unless one was given."""
         self._start = self._start or next(iter(seeds_of(catalog)), "")
 
-    def _try_again(self, catalog: SqliteCatalog) -> int:
+    def _try_again(self, catalog: SiteCatalog) -> int:
         """Put back what failed for a passing reason; return how many URLs."""
         ended = catalog.outcome_counts()
         if _MAYBE_PASSING.isdisjoint(ended):
@@ -140,7 +139,7 @@ class Survey:
         # not: it is waited for until that would take too long, and what is left is said to be so.
         return again + catalog.try_again(_AWAY, FOREVER, time.time())
 
-    def _may_miss(self, catalog: SqliteCatalog) -> bool:
+    def _may_miss(self, catalog: SiteCatalog) -> bool:
         """Whether anything was kept out that the map might need: a look that costs little."""
         ended = catalog.outcome_counts()
         is_limited = self._max_depth >= 0 or self._max_pages > 0
@@ -151,7 +150,7 @@ class Survey:
             Outcome.POLICY_TRAP in ended and catalog.kept_out_as(Outcome.POLICY_TRAP, OF_A_COPY) > 0
         )
 
-    def _missing(self, catalog: SqliteCatalog) -> tuple[list[int], int | None]:
+    def _missing(self, catalog: SiteCatalog) -> tuple[list[int], int | None]:
         """Return what comes next in the order of the map, and how much of it is wanted."""
         pages = 0
 
@@ -162,7 +161,7 @@ class Survey:
         missing = self._walk(catalog, Names(catalog), links_first=True, on_pages=count).missing
         return missing, max(self._max_pages - pages, 0) if self._max_pages else None
 
-    def _look_for_sitemap(self, catalog: SqliteCatalog) -> int:
+    def _look_for_sitemap(self, catalog: SiteCatalog) -> int:
         """Have the sitemap fetched that no page and no robots.txt names, if there is one.
 
         Now, and not before: should it redirect to a page, that page was fetched as what it is.
@@ -175,13 +174,13 @@ class Survey:
         found = Found(url, md5_of(url), host_of(url), depth=0, kind=int(Kind.SITEMAP))
         return len(catalog.discover([found], time.time()))
 
-    def _names_sitemaps(self, catalog: SqliteCatalog, url: str) -> bool:
+    def _names_sitemaps(self, catalog: SiteCatalog, url: str) -> bool:
         """Whether the robots.txt that counts for a URL says where sitemaps are."""
         robots = catalog.robots(authority_of(url))
         agent = self._settings.spider.robots_agent
         return robots is not None and bool(RuleSet(robots.body, agent).sitemaps)
 
-    def _sitemap_notes(self, catalog: SqliteCatalog, names: Names) -> Iterator[str]:
+    def _sitemap_notes(self, catalog: SiteCatalog, names: Names) -> Iterator[str]:
         """Say which sitemaps failed; where sites have theirs there need not be one."""
         home = self._sitemap(catalog)
         optional = home if home and not self._names_sitemaps(catalog, home) else ""
@@ -193,7 +192,7 @@ class Survey:
             trouble = error_of(row.outcome, row.status, row.detail)
             yield f"{len(failed):,} sitemaps could not be read, such as {url} ({trouble})"
 
-    def _sitemap(self, catalog: SqliteCatalog) -> str:
+    def _sitemap(self, catalog: SiteCatalog) -> str:
         """Return where the site would have its sitemap; empty if its start page is not there."""
         row = catalog.find(self._start)
         if row is None or row.fetch is None or row.outcome not in FINE:
@@ -205,7 +204,7 @@ class Survey:
 
     def _walk(
         self,
-        catalog: SqliteCatalog,
+        catalog: SiteCatalog,
         names: Names,
         *,
         links_first: bool = False,
@@ -226,7 +225,7 @@ class Survey:
         return closure(catalog, self._notes, names, start, reach, on_pages)
 
 
-def _trap_notes(catalog: SqliteCatalog, found: Closure) -> Iterator[str]:
+def _trap_notes(catalog: SiteCatalog, found: Closure) -> Iterator[str]:
     if found.trapped:
         first = found.trapped[0]
         reason = catalog.surveyed(first.doc_id).detail or "a trap"
