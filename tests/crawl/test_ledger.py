@@ -172,3 +172,29 @@ def test_heavy_pages_never_stop_a_crawl_and_are_forgotten():
         ledger.reported(page)
         ledger.committed([page], pages=trans_id)
     assert ledger.credit() == 64
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0, 0, 3, 499, 500, 1_700]), max_size=5), max_size=6),
+    st.integers(0, 9),
+)
+def test_findings_count_together_what_they_count_one_by_one(
+    batches: list[list[int]], max_pages: int
+):
+    together = Ledger(concurrency=40, max_pages=max_pages, pages=0, backlog=8)
+    apart = Ledger(concurrency=40, max_pages=max_pages, pages=0, backlog=8)
+    trans_id = 0
+    for batch in batches:
+        pages = []
+        for count in batch:
+            trans_id += 1
+            # Every third was given up meanwhile.
+            for ledger in (together, apart) if trans_id % 3 else ():
+                ledger.ordered(trans_id, due(trans_id), worker=trans_id % 2)
+            pages.append(replace(findings(trans_id), found=(FOUND,) * count))
+        kept = together.all_reported(pages)
+        assert kept == [page for page in pages if apart.reported(page)]
+        for ledger in (together, apart):
+            ledger.committed(kept[::2], pages=ledger.pages)
+        assert vars(together) == vars(apart)
+        assert together.credit() == apart.credit()

@@ -1,4 +1,9 @@
+from itertools import islice
+
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gossamer.crawl.launch import link_pair
 from gossamer.crawl.link import Link, Report, Tag, decode_orders, decode_report, frame
@@ -96,3 +101,22 @@ def test_a_worker_whose_parent_is_gone_hears_it_and_does_not_fail():
     assert worker.closed
     assert list(worker.receive()) == []
     worker.close()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(Tag), st.binary(max_size=40)), max_size=8),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3))),
+)
+def test_frames_are_the_same_however_they_come_and_are_taken(sent, course):
+    """In pieces of any size, with any number of them taken at a time."""
+    mine, other = link_pair()
+    link = Link(mine, blocking=False)
+    data = b"".join(frame(tag, payload) for tag, payload in sent)
+    heard = []
+    for size, wanted in [*course, (len(data), len(sent)), (0, len(sent))]:
+        other.sendall(data[:size])
+        data = data[size:]
+        heard += islice(link.receive(read=size > 0), wanted)
+    assert [(tag, msgspec.msgpack.decode(payload)) for tag, payload in heard] == sent
+    link.close()
+    other.close()

@@ -5,7 +5,7 @@ import pytest
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.crawl.verdict import verdict
 from gossamer.messages import Findings
-from gossamer.outcomes import Outcome, State
+from gossamer.outcomes import Outcome, State, rule_of
 
 NOW = 1_000.0
 SETTINGS = UrlServerSettings(retry_soon_seconds=2.0, retry_back_off_seconds=60.0)
@@ -40,3 +40,13 @@ def test_fewer_tries_may_be_wanted():
 def test_a_status_counts_only_with_its_own_outcome():
     cut = findings(408, outcome=Outcome.OK)
     assert verdict(cut, SETTINGS, NOW).state is State.DONE
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+@pytest.mark.parametrize("tries", [0, 1, 2, 9])
+def test_what_ends_with_its_first_try_ends_as_its_rule_says(outcome, tries):
+    for status in (0, 200, 404, 408):
+        rule = rule_of(outcome, status)
+        judged = verdict(findings(status, tries, outcome), SETTINGS, NOW)
+        assert (judged.due_at == 0.0) == (tries >= rule.tries)
+        assert judged.state == (rule.final if tries >= rule.tries else State.PENDING)

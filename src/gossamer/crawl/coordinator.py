@@ -144,17 +144,19 @@ class Coordinator:
             moments.append(self._urlserver.wake_at(now))
             if now < self._supply.dry_until:
                 moments.append(self._supply.dry_until)
-        return max(0.0, min(moment for moment in moments if moment is not None) - now)
+        return max(0.0, min([moment for moment in moments if moment is not None]) - now)
 
     def _wait_and_listen(self, seconds: float) -> None:
         self._heard_at = self._clock.monotonic()
         fetches = self._spider.poll(seconds)
-        now = self._clock.monotonic()
-        for fetch in fetches:
-            if fetch.visit.trans_id < 0:
-                self._robots.fetched(fetch, now)
+        if fetches:
+            now = self._clock.monotonic()
+            for fetch in fetches:
+                if fetch.visit.trans_id < 0:
+                    self._robots.fetched(fetch, now)
+            fetches = [fetch for fetch in fetches if fetch.visit.trans_id >= 0]
         self._ledger.errands = self._robots.out
-        self._crew.step([fetch for fetch in fetches if fetch.visit.trans_id >= 0])
+        self._crew.step(fetches)
         for trans_id, sent_at in self._spider.started():
             self._urlserver.started(trans_id, sent_at)
         now = self._clock.monotonic()
@@ -191,12 +193,18 @@ class Coordinator:
             return
         load = {worker: self._ledger.load(worker) for worker in workers}
         per_worker: dict[int, list[Visit]] = {worker: [] for worker in workers}
+        uneven = self._concurrency // (2 * len(workers))
+        address, home = "", workers[0]
         for visit in visits:
-            worker = self._choose(workers, load, visit)
+            if visit.address != address:
+                address = visit.address
+                home = workers[hash(address) % len(workers)]
+            worker = self._choose(home, load, uneven, address)
             load[worker] += 1
             due = self._urlserver.due_of(visit.trans_id)
-            address = "" if self._deliveries is None else visit.address
-            self._ledger.ordered(visit.trans_id, due, worker, address)
+            self._ledger.ordered(
+                visit.trans_id, due, worker, "" if self._deliveries is None else address
+            )
             batch = per_worker[worker]
             batch.append(visit)
             if len(batch) == room[worker]:
@@ -207,18 +215,15 @@ class Coordinator:
             if batch:
                 self._crew.dispatch(worker, batch)
 
-    def _choose(self, workers: Sequence[int], load: dict[int, int], visit: Visit) -> int:
+    def _choose(self, home: int, load: dict[int, int], uneven: int, address: str) -> int:
         """Keep a host with one worker, whose connections to it are open, unless it is too busy."""
         if self._deliveries is not None:
             # Spiders follow redirects by themselves: two at one host would not know of each other.
-            holder = self._ledger.holder_of(visit.address)
+            holder = self._ledger.holder_of(address)
             if holder in load:
                 return holder
-        home = workers[hash(visit.address) % len(workers)]
-        if home in load:
-            idlest = min(load.values())
-            if load[home] < idlest + self._concurrency // (2 * len(workers)):
-                return home
+        if home in load and load[home] < min(load.values()) + uneven:
+            return home
         return min(load, key=load.__getitem__)
 
     # -------------------------------------------------- spider -> catalog (findings)

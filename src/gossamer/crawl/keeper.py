@@ -86,9 +86,9 @@ class Keeper:
         """Take what a worker found, unless its orders were given up meanwhile."""
         if not self._findings:
             self._oldest = now
-        reported = [findings for findings in batch if self._ledger.reported(findings)]
+        reported = self._ledger.all_reported(batch)
         self._findings += reported
-        self.received_bytes += sum(findings.wire_bytes for findings in reported)
+        self.received_bytes += sum([findings.wire_bytes for findings in reported])
         if self._log is not None and reported:
             try:
                 self._log.append(reported)

@@ -91,15 +91,21 @@ class Ledger:
 
     def credit(self) -> int:
         """Return how many more orders may go out now."""
-        places = self._concurrency - len(self._out) - self.errands
-        waiting = self.waiting + self._heaviness + len(self._out) * self._usual
-        credit = min(places, int((places + self.backlog - waiting) / (1 + self._usual)))
-        if not (self.uncommitted or self.errands):
-            credit = max(credit, 1)
+        out = len(self._out)
+        places = self._concurrency - out - self.errands
+        waiting = self.waiting + self._heaviness
+        credit = places
+        if self._usual:
+            room = places + self.backlog - (waiting + out * self._usual)
+            credit = min(places, int(room / (1 + self._usual)))
+        elif waiting > self.backlog:
+            credit = places + self.backlog - waiting
+        if credit < 1 and not (out or self.waiting or self.errands):
+            credit = 1
         if self._max_pages:
-            may_become_pages = len(self._out) + self._waiting_pages + self.awaited
+            may_become_pages = out + self._waiting_pages + self.awaited
             credit = min(credit, self._max_pages - self.pages - may_become_pages)
-        return max(credit, 0)
+        return max(0, credit)
 
     def load(self, worker: int) -> int:
         """Return how many visits a worker has to make."""
@@ -124,19 +130,31 @@ class Ledger:
 
     def reported(self, findings: Findings) -> bool:
         """Note findings; False when they belong to a visit that was given up meanwhile."""
-        if self.take_back(findings.trans_id) is None:
-            return False
-        self.wait_for(findings)
-        return True
+        return bool(self.all_reported((findings,)))
+
+    def all_reported(self, batch: Iterable[Findings]) -> list[Findings]:
+        """Note findings; return them without those of visits that were given up meanwhile."""
+        reported = [each for each in batch if self.take_back(each.trans_id) is not None]
+        self.waiting += len(reported)
+        # In most batches no page is heavy, and none was of late: then all there is to do is done.
+        if self._usual or max([len(each.found) for each in reported], default=0) >= _MANY_URLS:
+            for findings in reported:
+                self._weigh(findings)
+        if self._max_pages:
+            self._waiting_pages += sum([findings.is_page for findings in reported])
+        return reported
 
     def wait_for(self, findings: Findings) -> None:
         """Note findings that no visit stands behind, or not any more."""
         self.waiting += 1
+        self._weigh(findings)
+        if self._max_pages:
+            self._waiting_pages += findings.is_page
+
+    def _weigh(self, findings: Findings) -> None:
         more = len(findings.found) // _MANY_URLS
         self._heaviness += more
         self._usual = max(more, self._usual * _FADING)
-        if self._max_pages:
-            self._waiting_pages += findings.is_page
 
     def committed(self, findings: Collection[Findings], pages: int) -> None:
         """Note that findings are in the catalog, which now counts this many pages."""

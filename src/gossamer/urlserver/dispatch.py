@@ -12,7 +12,7 @@ from gossamer.messages import Due, Visit
 from gossamer.urlserver.authority import key_of
 from gossamer.urlserver.errands import Errands
 from gossamer.urlserver.exits import Exits
-from gossamer.urlserver.host import Address, Host, Order, Slot
+from gossamer.urlserver.host import Address, Host, Order, Slot, start_alike
 from gossamer.urlserver.hosts import HostTable
 from gossamer.urlserver.pace import Pace
 from gossamer.urlserver.robots import RobotsState
@@ -49,8 +49,11 @@ class Dispatch:
         """Send what a host may have now; return how many requests that is."""
         if host.next_at > now or now >= host.fresh_until:
             return 0
-        count = 0
         limit = self._address_limit
+        count = 0
+        if not host.gap and not self._address_gap and not host.dead and not host.errands:
+            most = min(room, host.limit - host.open, limit - address.open)
+            count = self._send_alike(host, address, now, most, visits)
         while (
             count < room
             and host.open < host.limit
@@ -69,6 +72,46 @@ class Dispatch:
                 else:
                     break
             count += 1
+        return count
+
+    def _send_alike(
+        self, host: Host, address: Address, now: float, most: int, visits: list[Visit]
+    ) -> int:
+        """Send the first URLs of a host without gaps, as far as the same rules let them pass.
+
+        Most hosts have one authority, whose rules are looked up once for all of them. What is not
+        like the first one is left to `_next_due`.
+        """
+        slot = host.slot
+        if slot is None or not slot.pending or host.awaiting is not None:
+            return 0
+        pending = slot.pending
+        path = pending[0].url.find("/", 8)
+        base = pending[0].url[: path + 1]
+        authority = host.authorities.get(base[:-1])
+        rules = authority.rules if authority is not None else None
+        if rules is None or now >= rules.expires_at:
+            return 0
+        allows = None if rules.state is _ALLOW_ALL else rules.allows
+        free, live, pack = slot.free, self._live, self._table.pack
+        count = 0
+        while count < most and pending:
+            due = pending[0]
+            url = due.url
+            if due.manner is not None or not url.startswith(base):
+                break
+            if allows is not None and not allows(url[path:]):
+                break
+            pending.popleft()
+            count += 1
+            position = free.pop()
+            trans_id = pack(slot.generation + count, slot.index, position)
+            live[trans_id] = Order(trans_id, host, address, now, now, due, position)
+            visits.append(_visit(trans_id, due, address.name))
+        self._table.queued -= count
+        slot.generation += count
+        slot.used += count
+        start_alike(host, address, count)
         return count
 
     def _next_due(self, host: Host, now: float) -> Due | None:
@@ -113,23 +156,27 @@ class Dispatch:
         position = slot.free.pop()
         slot.used += 1
         trans_id = self._table.pack(slot.generation, slot.index, position)
-        order = Order(trans_id, host, address, now, due, position)
+        order = Order(trans_id, host, address, now, now, due, position)
         order.starts(self._address_gap)
         self._live[trans_id] = order
         if order.host_waits:
             self._hosts.changed(host)
-        return Visit(
-            trans_id,
-            due.doc_id,
-            address.name,
-            due.url,
-            due.depth,
-            due.kind,
-            due.tries,
-            order.host_waits or order.address_waits,
-            due.via,
-            due.etag,
-            due.last_modified,
-            due.seen,
-            due.manner,
-        )
+        return _visit(trans_id, due, address.name, report_start=order.report_start)
+
+
+def _visit(trans_id: int, due: Due, address: str, *, report_start: bool = False) -> Visit:
+    return Visit(
+        trans_id,
+        due.doc_id,
+        address,
+        due.url,
+        due.depth,
+        due.kind,
+        due.tries,
+        report_start,
+        due.via,
+        due.etag,
+        due.last_modified,
+        due.seen,
+        due.manner,
+    )

@@ -77,8 +77,7 @@ class Errands:
     def send(self, authority: Authority, host: Host, address: Address, now: float) -> None:
         """Let the next errand of a host through."""
         self._number -= 1
-        order = Order(self._number, host, address, now)
-        order.authority = authority
+        order = Order(self._number, host, address, now, now, authority=authority)
         authority.order = order
         order.starts(self._address_gap)
         self._live[order.trans_id] = order

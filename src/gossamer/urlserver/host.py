@@ -3,11 +3,13 @@
 Invariants. `open` counts orders without DONE. `unstarted` counts those of them whose request may
 not be on the wire yet although a gap must be kept after it; while it is not zero nothing further
 goes to that host or address, because the next moment allowed is counted from a start nobody knows
-yet. Only `Order.starts` and `Order.ends` change these counters.
+yet. Only `Order.starts`, `start_alike` and `Order.ends` change these counters.
 """
 
 from collections import deque
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from gossamer.messages import Due
@@ -133,41 +135,19 @@ class Host:
         return not (has_urls or self.open or self.errands or self.asked_at is not None)
 
 
-class Order:
+class Order(Struct, eq=False):
     """A request that is out: a URL in an Active range, or an errand for a robots.txt."""
 
-    __slots__ = (
-        "address",
-        "address_waits",
-        "authority",
-        "dispatched_at",
-        "due",
-        "heard_at",
-        "host",
-        "host_waits",
-        "position",
-        "trans_id",
-    )
-
-    def __init__(
-        self,
-        trans_id: int,
-        host: Host,
-        address: Address,
-        now: float,
-        due: "Due | None" = None,
-        position: int = 0,
-    ) -> None:
-        self.trans_id = trans_id
-        self.host = host
-        self.address = address
-        self.due = due
-        self.authority: Authority | None = None
-        self.position = position
-        self.dispatched_at = now
-        self.heard_at = now
-        self.host_waits = False
-        self.address_waits = False
+    trans_id: int
+    host: Host
+    address: Address
+    dispatched_at: float
+    heard_at: float
+    due: "Due | None" = None
+    position: int = 0
+    authority: "Authority | None" = None
+    host_waits: bool = False
+    address_waits: bool = False
 
     @property
     def report_start(self) -> bool:
@@ -213,3 +193,9 @@ class Order:
             self.is_sent(sent_at, address_gap)
         self.host.open -= 1
         self.address.open -= 1
+
+
+def start_alike(host: Host, address: Address, count: int) -> None:
+    """Count orders in between which neither host nor address is given a gap."""
+    host.open += count
+    address.open += count

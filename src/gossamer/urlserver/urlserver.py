@@ -429,8 +429,8 @@ class UrlServer:
         """Return when a call could next give something; None when only answers can change that."""
         if self._errands.to_fetch or self._exits or self._names.has_questions:
             return now
-        moments = [self._ready.next_at(), self._names.next_at(), self._withdrawals.next_at()]
-        return min((moment for moment in moments if moment is not None), default=None)
+        moments = (self._ready.next_at(), self._names.next_at(), self._withdrawals.next_at())
+        return min([moment for moment in moments if moment is not None], default=None)
 
     @property
     def usual_gap(self) -> float:
