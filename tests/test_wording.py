@@ -79,7 +79,7 @@ def test_readable_text_prints_but_for_joiners(text):
 
 def test_what_is_printable_is_safe():
     """By this safe_json tells what it need not look through."""
-    unsafe = [char for char in map(chr, range(0x110000)) if wording._UNSAFE.match(char)]
+    unsafe = [char for char in map(chr, range(0x110000)) if re.match(wording._UNSAFE, char)]
     assert {"\x9b", "\u061c", "\u200e", "\u202e", "\u2066", "\ufeff"} <= set(unsafe)
     assert not any(map(str.isprintable, unsafe))
 

@@ -40,7 +40,7 @@ from gossamer.store.names import archive_files
 Role = Literal["crawl", "news", "service", "url-server", "store-server", "dc-daemon", "add"]
 
 _DAEMONS: Final[tuple[Role, ...]] = ("url-server", "store-server", "dc-daemon")
-_OWN_NAME: Final = re.compile(r"catalog\.db.*|reports\.[01]|(?:.+\.)?lock|gossamer\.toml")
+_OWN_NAME: Final = r"catalog\.db.*|reports\.[01]|(?:.+\.)?lock|gossamer\.toml"
 _OLD_WORKERS_SECONDS: Final = 10.0
 _SIGNATURE_BYTES: Final = 64
 
@@ -113,7 +113,7 @@ class Workspace:
         except OSError:
             return False
         folder, name = os.path.split(place)
-        return folder == archive or (folder == here and _OWN_NAME.fullmatch(name) is not None)
+        return folder == archive or (folder == here and re.fullmatch(_OWN_NAME, name) is not None)
 
     def lock(self, clock: Clock, role: Role = "crawl") -> None:
         """Make the folder if need be and become the only process that has this role in it."""

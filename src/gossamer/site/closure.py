@@ -23,7 +23,6 @@ from gossamer.catalog.catalog import Surveyed
 from gossamer.catalog.judging import OF_A_COPY
 from gossamer.messages import Kind
 from gossamer.outcomes import RULES, Outcome, State
-from gossamer.parse.sniff import HTML, XHTML
 from gossamer.site.notes import Notes
 from gossamer.url.parts import md5_of
 from gossamer.url.plain import KEY_BYTES
@@ -155,6 +154,8 @@ def _sitemaps(catalog: Surveyable, names: Names, found: Closure, customary: str)
 
     Where a site answers everything with a page, that is no sitemap, and its links are nobody's.
     """
+    from gossamer.parse.sniff import HTML, XHTML  # noqa: PLC0415 - else only workers load it
+
     for sitemap in names.sitemaps:
         doc_id = names.numbers[sitemap]
         row = catalog.surveyed(doc_id)

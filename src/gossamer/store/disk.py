@@ -4,9 +4,10 @@ import errno
 import fcntl
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from gossamer.errors import DiskFullError, StorageError, StoreError
 from gossamer.store import file_system
@@ -19,8 +20,7 @@ def _open_in(folder: int, name: str, flags: int, mode: int) -> int:
     return os.open(name, flags, mode, dir_fd=folder)
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(Struct, frozen=True):
     """The calls themselves, as values, so that the n-th of them can be made to fail."""
 
     open: Callable[[Path, int, int], int] = os.open

@@ -14,13 +14,14 @@ from typing import BinaryIO, Final
 from gossamer.errors import StoreError
 
 OPEN_SUFFIX: Final = ".open"
-_NAME: Final = re.compile(r"gossamer-\d{14}-([A-Za-z0-9_]{1,32})-(\d{5,12})\.warc\.gz")
-_WRITER: Final = re.compile(r"[A-Za-z0-9_]{1,32}")
+# Compiled when they are asked for the first time: most commands that load this never do.
+_NAME: Final = r"gossamer-\d{14}-([A-Za-z0-9_]{1,32})-(\d{5,12})\.warc\.gz"
+_WRITER: Final = r"[A-Za-z0-9_]{1,32}"
 
 
 def check_writer(writer: str) -> str:
     """Return the name of a writer if it can be part of a file name."""
-    if not _WRITER.fullmatch(writer):
+    if not re.fullmatch(_WRITER, writer):
         raise StoreError(
             f"writer {writer!r} cannot be part of a file name: use letters, digits and _"
         )
@@ -36,7 +37,7 @@ def file_name(writer: str, serial: int, now: float) -> str:
 def archive_files(folder: Path) -> list[Path]:
     """Return the archive files of a folder, finished or not, sorted by name."""
     return sorted(
-        path for path in _entries(folder) if _NAME.fullmatch(final_name(path.name)) is not None
+        path for path in _entries(folder) if re.fullmatch(_NAME, final_name(path.name)) is not None
     )
 
 
@@ -51,13 +52,13 @@ def unfinished_files(folder: Path, writer: str | None = None) -> list[str]:
 
 def last_serial(folder: Path, writer: str) -> int:
     """Return the highest number that a writer has given to a file, 0 if none."""
-    matches = (_NAME.fullmatch(final_name(path.name)) for path in _entries(folder))
+    matches = (re.fullmatch(_NAME, final_name(path.name)) for path in _entries(folder))
     return max((int(match[2]) for match in matches if match and match[1] == writer), default=0)
 
 
 def writer_of(name: str) -> str:
     """Return who writes or wrote the file of this final name."""
-    match = _NAME.fullmatch(name)
+    match = re.fullmatch(_NAME, name)
     return match[1] if match else ""
 
 
@@ -68,7 +69,7 @@ def final_name(name: str) -> str:
 
 def open_archive(folder: Path, name: str) -> BinaryIO:
     """Open the file of this final name, finished or not."""
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise StoreError(f"{name!r} is not the name of an archive file")
     # Between the first two tries the writer may finish the file; the third finds it.
     for suffix in ("", OPEN_SUFFIX, ""):

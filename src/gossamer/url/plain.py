@@ -5,7 +5,6 @@ itself, and the functions of Python below take the place of those of the same na
 """
 
 from collections.abc import Callable
-from hashlib import md5
 from typing import Final, Protocol
 
 try:
@@ -100,6 +99,8 @@ def _distinct(keys: bytes) -> bytes:
 
 
 def _md5_of(url: str) -> bytes:
+    from hashlib import md5  # noqa: PLC0415 - 2 ms of each start, and rarely used
+
     return md5(url.encode(), usedforsecurity=False).digest()
 
 

@@ -6,10 +6,11 @@ which nothing is folded has no shape: it is the only one of its kind.
 
 import re
 from enum import StrEnum
-from hashlib import md5
 from typing import Final
 
 from msgspec import Struct
+
+from gossamer.url.plain import md5_of
 
 
 class Growth(StrEnum):
@@ -49,13 +50,12 @@ _WORDS: Final = (None, "{date}", None, "{id}", "{n}")
 _SESSION_NAMES: Final = (
     "jsessionid|phpsessid|sid|sessid|sessionid|session_id|session|aspsessionid[a-z]*|oscsid|zenid"
 )
-_SESSION: Final = re.compile(
-    rf"([;?&](?:{_SESSION_NAMES})=)[0-9a-z_.!-]{{16,}}(?=[&;/?]|$)|/\(s\([0-9a-z]{{16,}}\)\)",
-    re.IGNORECASE,
+# As texts, compiled when a URL asks for them: on many sites none does.
+_SESSION: Final = (
+    rf"(?i)([;?&](?:{_SESSION_NAMES})=)[0-9a-z_.!-]{{16,}}(?=[&;/?]|$)|/\(s\([0-9a-z]{{16,}}\)\)"
 )
-_DATE_NAME: Final = re.compile(
-    r"(?:[a-z]{1,20}[_-]){0,3}(?:year|month|day|week|date|yyyy|mm|dd)(?:[_-][a-z]{1,20}){0,3}=",
-    re.IGNORECASE,
+_DATE_NAME: Final = (
+    r"(?i)(?:[a-z]{1,20}[_-]){0,3}(?:year|month|day|week|date|yyyy|mm|dd)(?:[_-][a-z]{1,20}){0,3}="
 )
 
 
@@ -64,8 +64,8 @@ def shape_of(path_query: str) -> Shape | None:
     if not _OPEN.search(path_query):
         return None
     path, mark, query = path_query.partition("?")
-    if (mark or ";" in path or "(" in path) and _SESSION.search(path_query):
-        return Shape(Growth.SESSIONS, _SESSION.sub(_session, path_query))
+    if (mark or ";" in path or "(" in path) and re.search(_SESSION, path_query):
+        return Shape(Growth.SESSIONS, re.sub(_SESSION, _session, path_query))
     if not query:
         return _of_path(path)
     parameters = query.split("&")
@@ -87,7 +87,7 @@ def _of_parameter(path: str, parameter: str) -> Shape:
 
 def _of_parameters(path: str, parameters: list[str]) -> Shape:
     folded_path = fold(path)
-    if all(map(_DATE_NAME.match, parameters)):
+    if all(re.match(_DATE_NAME, parameter) for parameter in parameters):
         pattern = f"{folded_path}?{'&'.join(sorted(map(_folded_parameter, parameters)))}"
         return Shape(_growth(pattern), pattern)
     # A number in the path may be what tells the pages apart, so it counts as a parameter.
@@ -106,8 +106,7 @@ def bounded(pattern: str) -> str:
     """Return a pattern short enough to be kept, still different from all others."""
     if len(pattern) <= _MAX_PATTERN:
         return pattern
-    digest = md5(pattern.encode(), usedforsecurity=False).hexdigest()
-    return f"{pattern[:_MAX_PATTERN]}…{digest}"
+    return f"{pattern[:_MAX_PATTERN]}…{md5_of(pattern).hex()}"
 
 
 def _word(match: re.Match[str]) -> str:
@@ -122,7 +121,7 @@ def _folded_parameter(parameter: str) -> str:
     """Return `name={n}`, `name={date}`, `name={id}` or `name={text}`."""
     name, _, value = parameter.partition("=")
     folded = fold(value)
-    if folded == "{n}" and _DATE_NAME.match(parameter):
+    if folded == "{n}" and re.match(_DATE_NAME, parameter):
         folded = "{date}"
     return f"{name}={folded if folded in ('{n}', '{date}', '{id}') else '{text}'}"
 
