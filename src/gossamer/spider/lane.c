@@ -37,6 +37,8 @@ typedef struct {
     /* Below zero when the place is free. */
     int descriptor;
     int looks;
+    /* How many responses were taken from this connection. */
+    long served;
     /* How much makes the response whole; 0 before that is known. */
     Py_ssize_t whole;
     /* Connections of the same route that are idle. */
@@ -332,6 +334,7 @@ static Found take(Lane *lane, Place *place, Usual *usual, int is_gone, double no
     if (result < 0)
         return FAILED;
     clear_visit(lane, place);
+    place->served++;
     if (is_gone ||
         recv(place->descriptor, lane->bytes, whole, MSG_TRUNC | MSG_DONTWAIT) != (ssize_t)whole)
         close_place(lane, place);
@@ -385,8 +388,9 @@ static Found look(Lane *lane, Place *place, uint32_t events, double now, PyObjec
 /* Vacates a place and adds what libcurl has to know to go on with its visit to a list. */
 static int leave(Lane *lane, Place *place, int is_dead, PyObject *left)
 {
-    PyObject *told = Py_BuildValue("(iOdddd)", is_dead ? -1 : place->descriptor, place->visit,
-                                   place->started, place->wall, place->sent_at, place->grace);
+    PyObject *told = Py_BuildValue("(iOddddl)", is_dead ? -1 : place->descriptor, place->visit,
+                                   place->started, place->wall, place->sent_at, place->grace,
+                                   place->served);
     int result = told ? PyList_Append(left, told) : -1;
     Py_XDECREF(told);
     if (result < 0)
@@ -460,6 +464,7 @@ static PyObject *lane_adopt(PyObject *self, PyObject *given)
     if (epoll_ctl(lane->poller, EPOLL_CTL_ADD, descriptor, &event) < 0)
         Py_RETURN_FALSE;
     place->descriptor = descriptor;
+    place->served = 0;
     set(&place->idle, idle);
     set(&place->address, address);
     Py_INCREF(request);

@@ -37,13 +37,17 @@ try:
 except ImportError:
     _lane = None  # type: ignore[assignment] # mypy takes the module for granted
 
-Left = tuple[int, Visit, float, float, float, float]
+Left = tuple[int, Visit, float, float, float, float, int]
 """What libcurl has to go on with: descriptor (-1 if it proved dead), visit, when it was started by
-both clocks, when its request was sent, and how much of the time since was ours."""
+both clocks, when its request was sent, how much of the time since was ours, and how many pages the
+connection has brought."""
 
 MOST_PLACES: Final = 1_024
 # Responses that the compiled part keeps to (MOST_BYTES there).
 _MOST_BYTES: Final = 32_768
+# To enter and to leave costs as much as so many pages save.
+_WORTH_ITS_WAY: Final = 8
+_MOST_NEEDED: Final = 64
 # As long as libcurl keeps one that nobody uses.
 _LONGEST_IDLE_SECONDS: Final = 118.0
 _MAX_ROUTES: Final = 4_096
@@ -81,6 +85,8 @@ class Route(Struct):
     """Places of connections that wait for a visit; the compiled part keeps this list."""
     ordinary: int = 0
     """How many pages were so since the last that was not, of those that libcurl fetched."""
+    needed: int = 1
+    """How many must have been before a connection may enter."""
 
 
 _NO_ROUTE: Final = Route("/", "", b"", False)
@@ -148,9 +154,12 @@ class Lane:
         descriptor = self._lane.lend()
         return None if descriptor < 0 else Carried(descriptor)
 
-    def note(self, fetch: Fetch) -> None:
-        """Hear of an ordinary page that libcurl fetched."""
-        self._route_of(fetch.visit).ordinary += 1
+    def note(self, fetch: Fetch, *, is_ordinary: bool) -> None:
+        """Hear of what libcurl fetched."""
+        if fetch.visit.url[4] == ":":
+            is_ordinary = is_ordinary and len(fetch.head) + len(fetch.raw) <= _MOST_BYTES
+            route = self._route_of(fetch.visit)
+            route.ordinary = route.ordinary + 1 if is_ordinary else 0
 
     def take_over(self, transfer: "Moving", head: Head) -> bool:
         """Have a connection with a usual response in it, and the visit that it is for; or not."""
@@ -162,7 +171,7 @@ class Lane:
         ):
             return False
         route = self._route_of(visit)
-        if not (route.is_open and route.ordinary) or transfer.gate_descriptor < 0:
+        if not route.is_open or route.ordinary < route.needed or transfer.gate_descriptor < 0:
             return False
         try:
             copy = os.dup(transfer.gate_descriptor)
@@ -179,9 +188,14 @@ class Lane:
         os.dup2(self._ended.fileno(), transfer.gate_descriptor, inheritable=False)
         return True
 
-    def doubt(self, visit: Visit) -> None:
-        """Hear that a response was not ordinary after all."""
-        self._route_of(visit).ordinary = 0
+    def doubt(self, visit: Visit, pages: int) -> None:
+        """Hear that a response was not ordinary, after so many that were."""
+        route = self._route_of(visit)
+        route.ordinary = 0
+        if pages < _WORTH_ITS_WAY:
+            route.needed = min(route.needed * 2, _MOST_NEEDED)
+        else:
+            route.needed = max(route.needed // 2, 1)
 
     def sweep(self, now: float, patience: float) -> list[Left]:
         """Return what takes long; connections that nobody uses are closed."""

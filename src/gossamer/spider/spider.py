@@ -42,7 +42,6 @@ _SHORTEST_TICK_SECONDS: Final = 0.005
 _OWN_LAG_SECONDS: Final = 0.25
 # No URL begins like this.
 _NO_BASE: Final = "/"
-_OK: Final = Outcome.OK
 
 
 class Spider:
@@ -321,7 +320,7 @@ class Spider:
         """Have libcurl go on with what began in the lane."""
         left, self._left = self._left, []
         handles = []
-        for descriptor, visit, started, wall, sent_at, grace in left:
+        for descriptor, visit, started, wall, sent_at, grace, pages in left:
             transfer = self._spare.pop() if self._spare else Transfer(self._shared)
             transfer.begin(visit, started, wall)
             transfer.grace = grace
@@ -329,7 +328,7 @@ class Spider:
             if descriptor >= 0:
                 transfer.carry_on(Carried(descriptor, sent_at))
                 if self._lane is not None:
-                    self._lane.doubt(visit)
+                    self._lane.doubt(visit, pages)
             self._open[transfer.handle] = transfer
             handles.append(transfer.handle)
         self._loop.start(handles)
@@ -338,8 +337,8 @@ class Spider:
         """Take what libcurl has taken in without an error."""
         fetch = transfer.finish(0, "", now)
         self._finished.append(fetch)
-        if self._lane is not None and fetch.outcome is _OK and transfer.is_ordinary():
-            self._lane.note(fetch)
+        if self._lane is not None:
+            self._lane.note(fetch, is_ordinary=transfer.is_ordinary())
         self._put_back(transfer)
 
     def _fail(self, handle: pycurl.Curl, code: int, message: str, now: float) -> None:
