@@ -15,6 +15,7 @@ for libcurl, too: the visit begins anew on another one.
 
 import os
 import re
+import select
 import socket
 from collections.abc import Callable
 from ipaddress import IPv4Address
@@ -135,7 +136,7 @@ class Lane:
 
     def watch(self, callback: Callable[[object], None]) -> None:
         """Have something called when there is something to collect."""
-        self._loop.tap(self._lane.fileno(), (1, callback, None))
+        self._loop.tap(self._lane.fileno(), (select.POLLIN, callback, None))
 
     def follow(self, base: str, address: str) -> None:
         """Take the route of the visits that follow: their URLs begin with `base`."""

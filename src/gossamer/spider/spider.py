@@ -26,7 +26,8 @@ from gossamer.spider.loop import Loop
 from gossamer.spider.plain_head import PlainHeads
 from gossamer.spider.proxies import Proxies
 from gossamer.spider.request import RequestForm
-from gossamer.spider.transfer import Surroundings, Transfer
+from gossamer.spider.surroundings import Surroundings
+from gossamer.spider.transfer import Transfer
 from gossamer.spider.trust import Trust
 from gossamer.url.address import AddressPolicy, port_refusal
 from gossamer.url.parts import authority_of, host_of, port_of

@@ -1,19 +1,15 @@
 """One libcurl handle and the visit it carries: configured once, used again and again."""
 
-from collections.abc import Callable
+from collections.abc import Callable  # noqa: TC003 - types of this file are read at run time
 from errno import EMFILE
 from functools import partial
 from typing import Any, Final
 
 import pycurl
-from msgspec import Struct, field
 
-from gossamer.clock import Clock
-from gossamer.config.spider import SpiderSettings
 from gossamer.messages import Fetch, Kind, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
-from gossamer.spider.cookies import Cookies
 from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look, limits_for
 from gossamer.spider.decode import Decoded
 from gossamer.spider.gate import EDGES, OUTSIDE, Gate
@@ -21,20 +17,16 @@ from gossamer.spider.head import Head
 from gossamer.spider.lane import Carried
 from gossamer.spider.loop import Tap  # noqa: TC001 - types of this file are read at run time, too
 from gossamer.spider.mend import Mended
-from gossamer.spider.proxies import Proxies, without_login
+from gossamer.spider.proxies import without_login
 from gossamer.spider.reception import Reception
 from gossamer.spider.redirect import is_redirect, redirect
 from gossamer.spider.relay import Relay
-from gossamer.spider.request import RequestForm
 from gossamer.spider.sockets import Handover, bytes_read, bytes_received, is_established, spoil
-from gossamer.url.address import AddressPolicy
+from gossamer.spider.surroundings import Surroundings, configure
 from gossamer.url.canonical import host_of
 
-_BUFFER_BYTES: Final = 262_144
 _MAX_CHUNK_EXTENSION_BYTES: Final = 4_096
 _CHUNK_FRAME_BYTES: Final = 32
-# CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl has no name for.
-_SUPPRESS_CONNECT_HEADERS: Final = 265
 _URL: Final = pycurl.URL
 _ADDRESS: Final = pycurl.PRIMARY_IP
 _OK: Final = Outcome.OK
@@ -46,28 +38,6 @@ _CHECK: Final = int(Kind.CHECK)
 _SITEMAP: Final = int(Kind.SITEMAP)
 _UNUSUAL: Final = (_CHECK, _SITEMAP)
 _NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
-
-
-class Surroundings(Struct):
-    """What all transfers of a spider share; only the policy is ever replaced."""
-
-    settings: SpiderSettings
-    sitemap_settings: SpiderSettings
-    """The same with the limits of sitemaps."""
-    policy: AddressPolicy
-    clock: Clock
-    form: RequestForm
-    trust_path: str
-    max_descriptor: int
-    on_sent: Callable[[int, float], None]
-    on_new_socket: Callable[[int], None]
-    gate: Gate
-    first_look_seconds: float
-    """After how much time those without deadlines of their own are looked at."""
-    report_seconds: float
-    """After how much time one that is still open is reported."""
-    proxies: Proxies
-    cookies: Cookies = field(default_factory=Cookies)
 
 
 class Transfer:
@@ -245,9 +215,10 @@ class Transfer:
         return self._is_plainly_set and head is not None and head.is_usual
 
     def is_movable(self, now: float) -> bool:
-        """Whether nobody has to know how it went so far, but for its times."""
+        """Whether nobody has to know how it went so far, but for its times; it moves only once."""
         return (
             self._is_plainly_set
+            and self.carried is None
             and not self.visit.report_start
             and now < self.check_at
             and now < self.report_at
@@ -481,44 +452,11 @@ class Transfer:
         return max(counted, bytes_received(self.handle.getinfo(pycurl.ACTIVESOCKET)))
 
     def _configure(self, handle: pycurl.Curl) -> None:
-        settings = self._shared.settings
-        options: dict[int, Any] = {
-            pycurl.WRITEFUNCTION: self._reception.take,
-            pycurl.OPENSOCKETFUNCTION: self._on_open_socket,
-            pycurl.SOCKOPTFUNCTION: self._on_new_socket,
-            pycurl.PREREQFUNCTION: partial(Gate.enter, self._shared.gate, self),
-            pycurl.USERAGENT: settings.user_agent,
-            pycurl.HTTPHEADER: self._shared.form.lines,
-            # Proxies named in the environment would connect where they like.
-            pycurl.PROXY: settings.proxy,
-            pycurl.NOPROXY: "" if settings.proxy else "*",
-            # Else the proxy's answer to CONNECT would pass for the server's.
-            _SUPPRESS_CONNECT_HEADERS: 1,
-            pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
-            pycurl.REDIR_PROTOCOLS: 0,
-            pycurl.FOLLOWLOCATION: 0,
-            pycurl.HTTP_CONTENT_DECODING: 0,
-            pycurl.HTTP09_ALLOWED: 0,
-            pycurl.PATH_AS_IS: 1,
-            pycurl.NOSIGNAL: 1,
-            # After each transfer libcurl looks through all the addresses that it has connected to
-            # in this time. Only the name of a proxy gains by being remembered.
-            pycurl.DNS_CACHE_TIMEOUT: 60 if settings.proxy else 1,
-            pycurl.BUFFERSIZE: _BUFFER_BYTES,
-            # A backstop only: the deadlines are our own.
-            pycurl.CONNECTTIMEOUT_MS: 2 * max(settings.timeout_connect_ms, 10_000),
-            pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS
-            if settings.http2
-            else pycurl.CURL_HTTP_VERSION_1_1,
-            pycurl.SSL_VERIFYPEER: int(settings.verify_tls),
-            pycurl.SSL_VERIFYHOST: 2 if settings.verify_tls else 0,
-        }
-        for option, value in options.items():
-            handle.setopt(option, value)
-        # With a directory beside the file, libcurl would read both anew for each connection.
-        handle.unsetopt(pycurl.CAPATH)
-        if self._shared.trust_path:
-            handle.setopt(pycurl.CAINFO, self._shared.trust_path)
+        configure(handle, self._shared)
+        handle.setopt(pycurl.WRITEFUNCTION, self._reception.take)
+        handle.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
+        handle.setopt(pycurl.SOCKOPTFUNCTION, self._on_new_socket)
+        handle.setopt(pycurl.PREREQFUNCTION, partial(Gate.enter, self._shared.gate, self))
 
     def _hear_lines(self, wanted: bool) -> None:
         self.has_lines = wanted
