@@ -30,7 +30,8 @@ DEV := $(VENV)/.dev-installed
 COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/simhash.h \
 	src/gossamer/url/plain.c src/gossamer/url/keyset.h src/gossamer/url/md5.h src/gossamer/url/survey.h \
 	src/gossamer/store/group.c src/gossamer/store/sha1.h \
-	src/gossamer/spider/plain_head.c
+	src/gossamer/spider/plain_head.c src/gossamer/spider/usual_head.h \
+	src/gossamer/spider/lane.c
 LOCK_VENV := build/lock-venv
 COMPILE := $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --upgrade \

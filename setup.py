@@ -20,7 +20,8 @@ setup(
         part("gossamer.parse._skim", "src/gossamer/parse", "skim.c", "simhash.h"),
         part("gossamer.url._plain", "src/gossamer/url", "plain.c", "keyset.h", "md5.h", "survey.h"),
         part("gossamer.store._group", "src/gossamer/store", "group.c", "sha1.h"),
-        part("gossamer.spider._plain_head", "src/gossamer/spider", "plain_head.c"),
+        part("gossamer.spider._plain_head", "src/gossamer/spider", "plain_head.c", "usual_head.h"),
+        part("gossamer.spider._lane", "src/gossamer/spider", "lane.c", "usual_head.h"),
     ],
     # One build for every Python from 3.11 on.
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

@@ -52,6 +52,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         link_joiner(),
         record_writer(),
         head_reader(),
+        fetch_lane(),
         authorities(settings.spider),
         open_files(files_allowed(), settings.crawl.concurrency),
         clock(time.time()),
@@ -126,6 +127,13 @@ def head_reader() -> Check:
     from gossamer.spider.plain_head import is_compiled
 
     return _compiled_part("head reader", "fetching a page takes a tenth longer", is_compiled())
+
+
+def fetch_lane() -> Check:
+    """Check the part that fetches ordinary pages."""
+    from gossamer.spider.lane import is_compiled
+
+    return _compiled_part("fetch lane", "fetching a page takes twice as long", is_compiled())
 
 
 def _compiled_part(name: str, loss: str, is_compiled: bool) -> Check:

@@ -20,6 +20,7 @@ import pycurl
 from gossamer.clock import Clock
 from gossamer.messages import Visit
 from gossamer.spider.head import Head
+from gossamer.spider.lane import Carried
 from gossamer.spider.loop import Loop, Tap
 from gossamer.spider.mend import Mended, Passed, inspect
 from gossamer.spider.plain_head import Peek, PlainHeads
@@ -57,6 +58,8 @@ class Held(Protocol):
     """Whether libcurl hands over the lines of the head."""
     sent_at: float
     """When the request left: rather later than it did, so that gaps are kept."""
+    carried: Carried | None
+    """The connection that it was given, if libcurl did not choose it."""
     gate_descriptor: int
     gate_peeked: int
     tap: Tap
@@ -109,6 +112,8 @@ class Gate:
         """Whether nobody is held back, because this system cannot tell of edges."""
         # Only numbers: a socket object here follows whatever connection has the number at the time.
         self._borrowed: dict[int, socket.socket] = {}
+        self.on_usual: Callable[[Any, Head], bool] | None = None
+        """Called with a transfer whose head is usual; True if it is no longer libcurl's."""
         loop.on_settled = self.settle
 
     def enter(
@@ -144,6 +149,8 @@ class Gate:
                 transfer.sent_at = transfer.sent_at or now
                 continue
             transfer.sent_at = now
+            if transfer.carried is not None:
+                transfer.sent_at = transfer.carried.put_in_place(descriptor, loop, now)
             transfer.gate_descriptor = descriptor if transfer.is_held else OUTSIDE
             if transfer.visit.report_start:
                 transfer.report_sent()
@@ -179,7 +186,8 @@ class Gate:
                 head, data = arrived, arrived.raw
             if head is not None and not transfer.has_lines:
                 transfer.know(head)
-                self._let_pass(transfer)
+                if self.on_usual is None or not head.is_usual or not self.on_usual(transfer, head):
+                    self._let_pass(transfer)
                 return
             found, seen = self._inspect(descriptor, data)
             if found is None and seen < _LARGEST_PEEK_BYTES and self._has_ended(descriptor):

@@ -47,6 +47,8 @@ class RequestForm:
         self.is_uniform = not (self._named_hosts or self._authorizations)
         """Whether all hosts get the same lines, as far as a visit has none of its own."""
         self.has_cookie = "cookie" in fields
+        self.has_secrets = self._shown_lines != self.lines
+        """Whether more is sent than is shown."""
         self._user_agent = settings.user_agent
         if not _is_clean(settings.user_agent):
             raise ConfigError(
@@ -122,8 +124,15 @@ class RequestForm:
         base = self._base
         if not url.startswith(base):
             self._base = base = url[: url.index("/", 8) + 1]
-            self._rest = f" HTTP/1.1\r\nHost: {base[base.index('/') + 2 : -1]}\r\n{self._end}"
+            self._rest = self._rest_for(base)
         return f"GET {url[len(base) - 1 :]}{self._rest}".encode("latin-1")
+
+    def plain_rest(self, base: str) -> bytes:
+        """Return what follows the path in such a head, for URLs that begin with `base`."""
+        return self._rest_for(base).encode("latin-1")
+
+    def _rest_for(self, base: str) -> str:
+        return f" HTTP/1.1\r\nHost: {base[base.index('/') + 2 : -1]}\r\n{self._end}"
 
     def _end_with(self, more: list[str], headers: tuple[tuple[str, str], ...]) -> str:
         lines = self._shown_lines

@@ -27,6 +27,13 @@ class Handover:
         os.close(self._descriptor)
 
 
+class KnownHandover(Handover):
+    """A connection that was there before, and is the caller's no more."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+
 def bytes_received(descriptor: int) -> int:
     """Return how many bytes a connection has brought in all; 0 where the system does not tell."""
     return _received(_tcp_info(descriptor))

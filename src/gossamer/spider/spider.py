@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Final
 
-import pycurl  # noqa: TC002 - types of this file are read at run time, too
+import pycurl
 
 from gossamer.clock import Clock
 from gossamer.config.spider import SpiderSettings, for_sitemaps
@@ -21,11 +21,14 @@ from gossamer.messages import Fetch, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.deadlines import Overdue, first_look
 from gossamer.spider.gate import Gate
+from gossamer.spider.head import Head
+from gossamer.spider.lane import MOST_PLACES, Carried, Left, make_lane
 from gossamer.spider.loop import Loop
 from gossamer.spider.plain_head import PlainHeads
 from gossamer.spider.proxies import Proxies
 from gossamer.spider.request import RequestForm
-from gossamer.spider.transfer import Surroundings, Transfer
+from gossamer.spider.surroundings import Surroundings
+from gossamer.spider.transfer import Transfer
 from gossamer.spider.trust import Trust
 from gossamer.url.address import AddressPolicy, port_refusal
 from gossamer.url.parts import authority_of, host_of, port_of
@@ -59,14 +62,16 @@ class Spider:
         self._trust = Trust(settings)
         limit = _raise_descriptor_limit()
         idle = (limit - 2 * _SPARE_DESCRIPTORS) // 2
-        self._loop = Loop(min(MAX_IDLE_CONNECTIONS, max(1, idle)))
+        places = max(1, min(MOST_PLACES, idle // 4))
+        self._loop = Loop(min(MAX_IDLE_CONNECTIONS, max(1, idle - places)))
+        form = RequestForm(settings)
         self._gate = Gate(self._loop, clock, PlainHeads(settings))
         self._shared = Surroundings(
             settings=settings,
             sitemap_settings=for_sitemaps(settings, max_sitemap_bytes),
             policy=policy,
             clock=clock,
-            form=RequestForm(settings),
+            form=form,
             trust_path=self._trust.path,
             max_descriptor=limit - _SPARE_DESCRIPTORS,
             on_sent=self._on_sent,
@@ -76,6 +81,15 @@ class Spider:
             report_seconds=settings.timeout_update_ms / 1000.0,
             proxies=Proxies(settings.proxies),
         )
+        self._lane = None
+        if not self._gate.is_open:
+            self._lane = make_lane(settings, form, self._loop, places, limit - _SPARE_DESCRIPTORS)
+        if self._lane is not None:
+            self._lane.watch(self._collect)
+            self._gate.on_usual = self._move
+        self._left: list[Left] = []
+        # Whatever is open for longer is looked at, or reported, which takes a transfer.
+        self._patience = min(self._shared.first_look_seconds, self._shared.report_seconds)
         # Authorities with an address at which they may be asked: found out once for many visits.
         self._allowed: set[tuple[str, str]] = set()
         # The last of them, up to the path: most visits are to the same.
@@ -94,8 +108,9 @@ class Spider:
     def start(self, *visits: Visit) -> None:
         """Begin fetches now (S0.20); one that may not be made is finished at once."""
         now, wall = self._clock.monotonic(), self._clock.time()
-        spare, opened = self._spare, self._open
+        spare, opened, lane = self._spare, self._open, self._lane
         handles = []
+        is_sent = False
         for visit in visits:
             if (
                 visit.manner is not None
@@ -106,11 +121,19 @@ class Spider:
                 if refusal is not None:
                     self._finished.append(self._refuse(visit, *refusal))
                     continue
+            if lane is not None and lane.send(visit, now, wall):
+                is_sent = True
+                continue
             transfer = spare.pop() if spare else Transfer(self._shared)
             transfer.begin(visit, now, wall)
+            carried = None if lane is None else lane.lend(visit)
+            if carried is not None:
+                transfer.carry_on(carried)
             handle = transfer.handle
             opened[handle] = transfer
             handles.append(handle)
+        if is_sent and lane is not None:
+            lane.stamp(self._clock.monotonic())
         if handles:
             self._loop.start(handles)
 
@@ -123,16 +146,18 @@ class Spider:
         watched = False
         while True:
             wait = until - now
-            if self._open and self._sweep_at < until:
+            if self._sweep_at < until and (self._open or self._is_lane_used()):
                 wait = self._sweep_at - now
             if self._finished or self._sent or wait < 0.0:
                 wait = 0.0
             ended, failed, watched = self._loop.run(wait)
             now = self._clock.monotonic()
             for handle in ended:
-                self._finish(self._open.pop(handle), 0, "", now)
+                self._end(self._open.pop(handle), now)
             for handle, code, message in failed:
-                self._finish(self._open.pop(handle), code, message, now)
+                self._fail(handle, code, message, now)
+            if self._left:
+                self._go_on()
             if self._fired:
                 self._call_back()
             if now >= self._sweep_at:
@@ -186,13 +211,16 @@ class Spider:
 
     def open_count(self) -> int:
         """Return how many visits have not come back yet."""
-        return len(self._open) + len(self._finished)
+        in_lane = self._lane.open_count() if self._lane is not None else 0
+        return len(self._open) + in_lane + len(self._finished)
 
     def use_policy(self, policy: AddressPolicy) -> None:
         """Replace the address policy, for connections made from now on."""
         self._shared.policy = policy
         self._allowed.clear()
         self._base, self._address = _NO_BASE, ""
+        if self._lane is not None:
+            self._lane.leave_route()
 
     def cancel(self, trans_ids: AbstractSet[int] | None = None) -> list[Visit]:
         """Stop these now, or everything; returns the visits that were open."""
@@ -203,6 +231,8 @@ class Spider:
             visits.append(transfer.visit)
             self._put_back(transfer)
         self._open.clear()
+        if self._lane is not None:
+            visits.extend(self._lane.cancel(None))
         self._sent.clear()
         self._due_reports.clear()
         visits.extend(fetch.visit for fetch in self._finished)
@@ -212,6 +242,9 @@ class Spider:
     def close(self) -> None:
         """Stop everything and close every connection."""
         self.cancel()
+        if self._lane is not None:
+            self._lane.close()
+            self._lane = None
         self._gate.close()
         self._loop.close()
         for transfer in self._spare:
@@ -225,6 +258,8 @@ class Spider:
         for transfer in chosen:
             del self._open[transfer.handle]
             self._put_back(transfer)
+        if self._lane is not None:
+            visits.extend(self._lane.cancel(trans_ids))
         self._sent = [each for each in self._sent if each[0] not in trans_ids]
         self._due_reports = [each for each in self._due_reports if each not in trans_ids]
         visits.extend(each.visit for each in self._finished if each.visit.trans_id in trans_ids)
@@ -245,6 +280,8 @@ class Spider:
                 self._allowed.clear()
             self._allowed.add(key)
         self._base, self._address = f"{authority}/", visit.address
+        if self._lane is not None:
+            self._lane.follow(self._base, self._address)
         return None
 
     def _judge(self, visit: Visit) -> tuple[Outcome, str] | None:
@@ -276,6 +313,63 @@ class Spider:
             detail=detail,
             fetched_at=self._clock.time(),
         )
+
+    def _collect(self, _nothing: object) -> None:
+        """Take what has arrived in the lane."""
+        if self._lane is not None:
+            self._lane.collect(self._clock.monotonic(), self._finished, self._left)
+
+    def _move(self, transfer: Transfer, head: Head) -> bool:
+        """Have the lane go on with what libcurl began, if it may."""
+        lane = self._lane
+        if (
+            lane is None
+            or not transfer.is_movable(self._clock.monotonic())
+            or not lane.take_over(transfer, head)
+        ):
+            return False
+        del self._open[transfer.handle]
+        self._put_back(transfer)
+        return True
+
+    def _is_lane_used(self) -> bool:
+        return self._lane is not None and self._lane.open_count() > 0
+
+    def _go_on(self) -> None:
+        """Have libcurl go on with what began in the lane."""
+        left, self._left = self._left, []
+        handles = []
+        for descriptor, visit, started, wall, sent_at, grace, pages in left:
+            transfer = self._spare.pop() if self._spare else Transfer(self._shared)
+            transfer.begin(visit, started, wall)
+            transfer.grace = grace
+            transfer.check_at += grace
+            if descriptor >= 0:
+                transfer.carry_on(Carried(descriptor, sent_at))
+                if self._lane is not None:
+                    self._lane.doubt(visit, pages)
+            self._open[transfer.handle] = transfer
+            handles.append(transfer.handle)
+        self._loop.start(handles)
+
+    def _end(self, transfer: Transfer, now: float) -> None:
+        """Take what libcurl has taken in without an error."""
+        fetch = transfer.finish(0, "", now)
+        self._finished.append(fetch)
+        if self._lane is not None:
+            self._lane.note(fetch, is_ordinary=transfer.is_ordinary())
+        self._put_back(transfer)
+
+    def _fail(self, handle: pycurl.Curl, code: int, message: str, now: float) -> None:
+        """Take what libcurl could not take in, or not at all."""
+        transfer = self._open[handle]
+        if transfer.is_to_begin_anew(code):
+            self._loop.remove(handle)
+            transfer.begin_anew()
+            self._loop.start([handle])
+            return
+        del self._open[handle]
+        self._finish(transfer, code, message, now)
 
     def _finish(self, transfer: Transfer, code: int, message: str, now: float) -> None:
         self._finished.append(transfer.finish(code, message, now))
@@ -309,6 +403,10 @@ class Spider:
         for transfer in [each for each in self._open.values() if each.report_at <= now]:
             self._due_reports.append(transfer.visit.trans_id)
             transfer.report_at = now + self._shared.report_seconds
+        if self._lane is not None:
+            self._left = self._lane.sweep(now, self._patience)
+            if self._left:
+                self._go_on()
 
     def _forgive_own_lag(self, now: float) -> None:
         """Time in which we did not look at the sockets is no fault of the servers."""
@@ -317,6 +415,8 @@ class Spider:
             forgiven = min(lag, now - transfer.started)
             transfer.grace += forgiven
             transfer.check_at += forgiven
+        if self._lane is not None:
+            self._lane.forgive(now, lag)
 
 
 def _tick(settings: SpiderSettings) -> float:

@@ -1,68 +1,43 @@
 """One libcurl handle and the visit it carries: configured once, used again and again."""
 
-from collections.abc import Callable
+from collections.abc import Callable  # noqa: TC003 - types of this file are read at run time
 from errno import EMFILE
 from functools import partial
 from typing import Any, Final
 
 import pycurl
-from msgspec import Struct, field
 
-from gossamer.clock import Clock
-from gossamer.config.spider import SpiderSettings
 from gossamer.messages import Fetch, Kind, Visit
 from gossamer.outcomes import Outcome
 from gossamer.spider.classify import Facts, Verdict, judge, retry_after_seconds
-from gossamer.spider.cookies import Cookies
 from gossamer.spider.deadlines import Look, Overdue, Progress, Sample, check, first_look, limits_for
 from gossamer.spider.decode import Decoded
 from gossamer.spider.gate import EDGES, OUTSIDE, Gate
 from gossamer.spider.head import Head
+from gossamer.spider.lane import Carried
 from gossamer.spider.loop import Tap  # noqa: TC001 - types of this file are read at run time, too
 from gossamer.spider.mend import Mended
-from gossamer.spider.proxies import Proxies, without_login
+from gossamer.spider.proxies import without_login
 from gossamer.spider.reception import Reception
 from gossamer.spider.redirect import is_redirect, redirect
 from gossamer.spider.relay import Relay
-from gossamer.spider.request import RequestForm
 from gossamer.spider.sockets import Handover, bytes_read, bytes_received, is_established, spoil
-from gossamer.url.address import AddressPolicy
+from gossamer.spider.surroundings import Surroundings, configure
 from gossamer.url.canonical import host_of
 
-_BUFFER_BYTES: Final = 262_144
 _MAX_CHUNK_EXTENSION_BYTES: Final = 4_096
 _CHUNK_FRAME_BYTES: Final = 32
-# CURLOPT_SUPPRESS_CONNECT_HEADERS, which pycurl has no name for.
-_SUPPRESS_CONNECT_HEADERS: Final = 265
 _URL: Final = pycurl.URL
 _ADDRESS: Final = pycurl.PRIMARY_IP
 _OK: Final = Outcome.OK
+_UNCONNECTED: Final = int(pycurl.SOCKOPT_OK)
+_CONNECTED: Final = int(pycurl.SOCKOPT_ALREADY_CONNECTED)
+# Codes of libcurl with which a connection ends that was closed meanwhile.
+_DEAD: Final = (pycurl.E_GOT_NOTHING, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR)
 _CHECK: Final = int(Kind.CHECK)
 _SITEMAP: Final = int(Kind.SITEMAP)
 _UNUSUAL: Final = (_CHECK, _SITEMAP)
 _NO_VISIT: Final = Visit(trans_id=0, doc_id=0, address="", url="")
-
-
-class Surroundings(Struct):
-    """What all transfers of a spider share; only the policy is ever replaced."""
-
-    settings: SpiderSettings
-    sitemap_settings: SpiderSettings
-    """The same with the limits of sitemaps."""
-    policy: AddressPolicy
-    clock: Clock
-    form: RequestForm
-    trust_path: str
-    max_descriptor: int
-    on_sent: Callable[[int, float], None]
-    on_new_socket: Callable[[int], None]
-    gate: Gate
-    first_look_seconds: float
-    """After how much time those without deadlines of their own are looked at."""
-    report_seconds: float
-    """After how much time one that is still open is reported."""
-    proxies: Proxies
-    cookies: Cookies = field(default_factory=Cookies)
 
 
 class Transfer:
@@ -84,8 +59,8 @@ class Transfer:
         "_relay",
         "_setopt",
         "_shared",
-        "_wall",
         "_wire_start",
+        "carried",
         "check_at",
         "gate_descriptor",
         "gate_peeked",
@@ -103,6 +78,7 @@ class Transfer:
         "started",
         "tap",
         "visit",
+        "wall",
     )
 
     def __init__(self, shared: Surroundings) -> None:
@@ -124,9 +100,11 @@ class Transfer:
         self.report_at = 0.0
         self.gate_descriptor = OUTSIDE
         self.gate_peeked = 0
+        self.carried: Carried | None = None
         self._relay: Relay | None = None
         self._mended: Mended | None = None
         self.sample: Sample | None = None
+        self.grace = 0.0
         self.handle = pycurl.Curl()
         # Looking them up anew takes as long as some of them do.
         self._setopt = self.handle.setopt
@@ -140,7 +118,7 @@ class Transfer:
         shared = self._shared
         self.visit = visit
         self.started = now
-        self._wall = wall
+        self.wall = wall
         self.check_at = now + shared.first_look_seconds
         self.report_at = now + shared.report_seconds
         url = visit.url
@@ -205,6 +183,47 @@ class Transfer:
             and not (proxy or shared.settings.proxy)
         )
 
+    def carry_on(self, carried: Carried) -> None:
+        """Use this connection and no other; to be called before the loop starts the handle."""
+        self.carried = carried
+        self._setopt(pycurl.FRESH_CONNECT, 1)
+
+    def is_to_begin_anew(self, code: int) -> bool:
+        """Whether the connection that it was given proved dead before a line came back.
+
+        Of those that it chose libcurl finds that out itself, and takes another.
+        """
+        return (
+            self.carried is not None
+            and code in _DEAD
+            and self._reception.stopped is None
+            and not self.getinfo(pycurl.HEADER_SIZE)
+            and not self._reception.received
+        )
+
+    def begin_anew(self) -> None:
+        """Forget all but the visit and its times; the loop starts it once more."""
+        visit, started, wall = self.visit, self.started, self.wall
+        kept = self.grace, self.sample, self.check_at, self.report_at, self._is_reported
+        self.clear()
+        self.begin(visit, started, wall)
+        self.grace, self.sample, self.check_at, self.report_at, self._is_reported = kept
+
+    def is_ordinary(self) -> bool:
+        """Whether it was asked for as all others, and its head is usual."""
+        head = self._reception.whole_head
+        return self._is_plainly_set and head is not None and head.is_usual
+
+    def is_movable(self, now: float) -> bool:
+        """Whether nobody has to know how it went so far, but for its times; it moves only once."""
+        return (
+            self._is_plainly_set
+            and self.carried is None
+            and not self.visit.report_start
+            and now < self.check_at
+            and now < self.report_at
+        )
+
     def _use_proxy(self, proxy: str) -> None:
         """Ask through a proxy of the order's own, or as all others again.
 
@@ -267,7 +286,7 @@ class Transfer:
                 head.status, head.headers, visit.url, visit.via, shared.settings
             )
             if outcome is Outcome.REDIR_LOOP and not shared.form.has_cookie:
-                shared.cookies.keep(visit, head.headers, self._wall)
+                shared.cookies.keep(visit, head.headers, self.wall)
         if self._is_doubtful(head):
             spoil(self.handle.getinfo(pycurl.ACTIVESOCKET))
         fetch = self._fetch(head, raw, outcome, now, is_sent=is_sent)
@@ -310,7 +329,7 @@ class Transfer:
             raw=raw,
             body=raw,
             address=self.getinfo(_ADDRESS),
-            fetched_at=self._wall,
+            fetched_at=self.wall,
             sent_at=self.sent_at if is_sent else 0.0,
             milliseconds=int((now - self.started) * 1000.0),
         )
@@ -328,6 +347,10 @@ class Transfer:
         self._wire_start = -1
         self._mended = None
         self.gate_peeked = 0
+        if self.carried is not None:
+            self.carried.close()
+            self.carried = None
+            self._setopt(pycurl.FRESH_CONNECT, 0)
         if self._relay is not None:
             self._relay.close()
             self._relay = None
@@ -429,44 +452,11 @@ class Transfer:
         return max(counted, bytes_received(self.handle.getinfo(pycurl.ACTIVESOCKET)))
 
     def _configure(self, handle: pycurl.Curl) -> None:
-        settings = self._shared.settings
-        options: dict[int, Any] = {
-            pycurl.WRITEFUNCTION: self._reception.take,
-            pycurl.OPENSOCKETFUNCTION: self._on_open_socket,
-            pycurl.SOCKOPTFUNCTION: self._on_new_socket,
-            pycurl.PREREQFUNCTION: partial(Gate.enter, self._shared.gate, self),
-            pycurl.USERAGENT: settings.user_agent,
-            pycurl.HTTPHEADER: self._shared.form.lines,
-            # Proxies named in the environment would connect where they like.
-            pycurl.PROXY: settings.proxy,
-            pycurl.NOPROXY: "" if settings.proxy else "*",
-            # Else the proxy's answer to CONNECT would pass for the server's.
-            _SUPPRESS_CONNECT_HEADERS: 1,
-            pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
-            pycurl.REDIR_PROTOCOLS: 0,
-            pycurl.FOLLOWLOCATION: 0,
-            pycurl.HTTP_CONTENT_DECODING: 0,
-            pycurl.HTTP09_ALLOWED: 0,
-            pycurl.PATH_AS_IS: 1,
-            pycurl.NOSIGNAL: 1,
-            # After each transfer libcurl looks through all the addresses that it has connected to
-            # in this time. Only the name of a proxy gains by being remembered.
-            pycurl.DNS_CACHE_TIMEOUT: 60 if settings.proxy else 1,
-            pycurl.BUFFERSIZE: _BUFFER_BYTES,
-            # A backstop only: the deadlines are our own.
-            pycurl.CONNECTTIMEOUT_MS: 2 * max(settings.timeout_connect_ms, 10_000),
-            pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS
-            if settings.http2
-            else pycurl.CURL_HTTP_VERSION_1_1,
-            pycurl.SSL_VERIFYPEER: int(settings.verify_tls),
-            pycurl.SSL_VERIFYHOST: 2 if settings.verify_tls else 0,
-        }
-        for option, value in options.items():
-            handle.setopt(option, value)
-        # With a directory beside the file, libcurl would read both anew for each connection.
-        handle.unsetopt(pycurl.CAPATH)
-        if self._shared.trust_path:
-            handle.setopt(pycurl.CAINFO, self._shared.trust_path)
+        configure(handle, self._shared)
+        handle.setopt(pycurl.WRITEFUNCTION, self._reception.take)
+        handle.setopt(pycurl.OPENSOCKETFUNCTION, self._on_open_socket)
+        handle.setopt(pycurl.SOCKOPTFUNCTION, self._on_new_socket)
+        handle.setopt(pycurl.PREREQFUNCTION, partial(Gate.enter, self._shared.gate, self))
 
     def _hear_lines(self, wanted: bool) -> None:
         self.has_lines = wanted
@@ -478,22 +468,13 @@ class Transfer:
 
     def _on_open_socket(self, _purpose: int, address: Any) -> Any:
         """Open the socket, if the address that libcurl is about to connect to may be used."""
-        actual = address.addr[0]
-        host = host_of(self.visit.url)
-        if self._proxy:
-            if not self._shared.proxies.allows(self._proxy, actual, self._shared.policy):
-                shown = without_login(self._proxy)
-                detail = f"{actual} may not be connected to for the proxy {shown}"
-                self.stop(Outcome.NET_UNREACHABLE, detail)
-                return pycurl.SOCKET_BAD
-        # The user named the proxy; where that connects to we cannot see.
-        elif not self._shared.settings.proxy and not self._shared.policy.allows(host, actual):
-            self.stop(
-                Outcome.POLICY_PRIVATE_ADDRESS, f"{actual} may not be connected to for {host}"
-            )
+        if self.carried is None and self._refuses(address.addr[0]):
             return pycurl.SOCKET_BAD
         try:
-            opened = Handover(address.family, address.socktype, address.protocol)
+            if self.carried is not None:
+                opened = self.carried.hand_over()
+            else:
+                opened = Handover(address.family, address.socktype, address.protocol)
         except OSError as error:
             self._error_number = error.errno or 0
             return pycurl.SOCKET_BAD
@@ -502,7 +483,23 @@ class Transfer:
             return pycurl.SOCKET_BAD
         return opened
 
+    def _refuses(self, actual: str) -> bool:
+        host = host_of(self.visit.url)
+        if self._proxy:
+            if not self._shared.proxies.allows(self._proxy, actual, self._shared.policy):
+                shown = without_login(self._proxy)
+                detail = f"{actual} may not be connected to for the proxy {shown}"
+                self.stop(Outcome.NET_UNREACHABLE, detail)
+                return True
+        # The user named the proxy; where that connects to we cannot see.
+        elif not self._shared.settings.proxy and not self._shared.policy.allows(host, actual):
+            self.stop(
+                Outcome.POLICY_PRIVATE_ADDRESS, f"{actual} may not be connected to for {host}"
+            )
+            return True
+        return False
+
     def _on_new_socket(self, descriptor: int, _purpose: int) -> int:
         self._connecting = descriptor
         self._shared.on_new_socket(descriptor)
-        return int(pycurl.SOCKOPT_OK)
+        return _CONNECTED if self.carried is not None else _UNCONNECTED

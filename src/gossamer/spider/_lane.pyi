@@ -1,0 +1,43 @@
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from typing import Any, Self, TypeAlias
+
+from gossamer.messages import Fetch, Visit
+
+Left: TypeAlias = tuple[int, Visit, float, float, float, float, int]
+
+class Lane:
+    def __new__(
+        cls,
+        make_fetch: Callable[..., Any],
+        outcome: object,
+        places: int,
+        max_end: int,
+        max_lines: int,
+        max_body: int,
+        /,
+    ) -> Self: ...
+    def fileno(self) -> int: ...
+    def open_count(self) -> int: ...
+    def use(self, base: str, rest: bytes, idle: list[int], /) -> None: ...
+    def adopt(
+        self,
+        descriptor: int,
+        address: str,
+        idle: list[int],
+        visit: Visit,
+        request: bytes,
+        started: float,
+        wall: float,
+        sent_at: float,
+        grace: float,
+        /,
+    ) -> bool: ...
+    def lend(self) -> int: ...
+    def send(self, visit: Visit, started: float, wall: float, /) -> bool: ...
+    def stamp(self, now: float, /) -> None: ...
+    def collect(self, now: float, finished: list[Fetch], left: list[Left], /) -> None: ...
+    def sweep(self, now: float, patience: float, longest_idle: float, /) -> list[Left]: ...
+    def forgive(self, now: float, lag: float, /) -> None: ...
+    def cancel(self, trans_ids: AbstractSet[int] | None, /) -> list[Visit]: ...
+    def close(self) -> None: ...
