@@ -21,7 +21,7 @@ TEST_FOLDERS := /usr/share/doc/python3.11/html /usr/share/doc/postgresql-doc-15/
 
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
-COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/simhash.h \
+COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/scan.h src/gossamer/parse/simhash.h \
 	src/gossamer/url/plain.c src/gossamer/url/keyset.h src/gossamer/url/md5.h \
 	src/gossamer/store/group.c src/gossamer/store/sha1.h \
 	src/gossamer/spider/plain_head.c
