@@ -27,7 +27,7 @@ PACKAGES := $(SHELL) scripts/packages.sh
 
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
-COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/simhash.h \
+COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/scan.h src/gossamer/parse/simhash.h \
 	src/gossamer/url/plain.c src/gossamer/url/keyset.h src/gossamer/url/md5.h src/gossamer/url/survey.h \
 	src/gossamer/store/group.c src/gossamer/store/sha1.h \
 	src/gossamer/spider/plain_head.c src/gossamer/spider/usual_head.h \

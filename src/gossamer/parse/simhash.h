@@ -1,8 +1,12 @@
-/* The fingerprint of a prepared text, as similarity.py defines it.
+/* The fingerprint of a text, as similarity.py defines it.
  *
  * A clause picks a row by the first byte of its hash (XXH3, 64 bits, no seed); the rows are added
  * up. Only clauses of up to 240 bytes are hashed here, which are nearly all: longer ones take
  * another algorithm, and a text that has them is left to the library.
+ *
+ * Of a long text most clauses only count, by their lengths. So where they end and how many spaces are
+ * in them is found out for 64 bytes at a time, and only what is hashed is brought into lower case and
+ * rid of its spaces.
  */
 
 #ifndef GOSSAMER_SIMHASH_H
@@ -11,6 +15,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "scan.h"
 
 enum { LANES = 64, ROWS = 256, LONGEST_HASHED = 240 };
 /* See similarity.py. */
@@ -56,15 +62,23 @@ static uint32_t little_32(const uint8_t *at)
 
 static uint64_t swapped_64(uint64_t value)
 {
+#ifdef __GNUC__
+    return __builtin_bswap64(value);
+#else
     uint64_t swapped = 0;
     for (int number = 0; number < 8; number++, value >>= 8)
         swapped = swapped << 8 | (value & 0xFF);
     return swapped;
+#endif
 }
 
 /* Both halves of the product of two numbers, folded into one. */
 static uint64_t folded_product(uint64_t one, uint64_t other)
 {
+#ifdef __SIZEOF_INT128__
+    unsigned __int128 product = (unsigned __int128)one * other;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
     uint64_t one_low = one & 0xFFFFFFFF, one_high = one >> 32;
     uint64_t other_low = other & 0xFFFFFFFF, other_high = other >> 32;
     uint64_t low = one_low * other_low;
@@ -72,6 +86,7 @@ static uint64_t folded_product(uint64_t one, uint64_t other)
     uint64_t second = one_low * other_high + (middle & 0xFFFFFFFF);
     uint64_t high = one_high * other_high + (middle >> 32) + (second >> 32);
     return high ^ (second << 32 | (low & 0xFFFFFFFF));
+#endif
 }
 
 static uint64_t avalanche(uint64_t hash)
@@ -135,26 +150,130 @@ static uint64_t xxh3(const uint8_t *at, size_t length)
     return avalanche(sum + mix_16(at + length - 16, SECRET + 136 - 17));
 }
 
+/* What becomes of a byte of text, and how many bytes are left of it. */
+static uint8_t prepared[256], kept[256];
+
+static void fill_prepared(void)
+{
+    for (int value = 0; value < 256; value++) {
+        prepared[value] = (uint8_t)(value >= 'A' && value <= 'Z' ? value + 32 : value);
+        kept[value] = value != ' ' && value != '\t';
+    }
+    for (const char *each = ".;!?"; *each; each++)
+        prepared[(uint8_t)*each] = '\n';
+}
+
+/* U+3002, U+FF01, U+FF0C, U+FF1B, U+FF1F: they end sentences and clauses. */
+static int is_wide_mark(const uint8_t *at, const uint8_t *end)
+{
+    if (end - at < 3)
+        return 0;
+    if (at[0] == 0xE3)
+        return at[1] == 0x80 && at[2] == 0x82;
+    return at[0] == 0xEF && at[1] == 0xBC &&
+           (at[2] == 0x81 || at[2] == 0x8C || at[2] == 0x9B || at[2] == 0x9F);
+}
+
+/* Brings a text into lower case, cuts it into clauses by line ends, and takes out spaces; returns its
+ * length. What was prepared stays as it is. */
+static size_t prepare(uint8_t *text, size_t length)
+{
+    const uint8_t *at = text, *end = text + length;
+    uint8_t *out = text;
+    while (at < end) {
+        if (*at >= 0xE3 && is_wide_mark(at, end)) {
+            *out++ = '\n';
+            at += 3;
+        } else {
+            *out = prepared[*at];
+            out += kept[*at++];
+        }
+    }
+    return (size_t)(out - text);
+}
+
+/* How long a text of so many characters is, in bytes. */
+static size_t length_of_characters(const uint8_t *text, size_t length, size_t characters)
+{
+    size_t at = 0;
+    for (; at < length && (characters || (text[at] & 0xC0) == 0x80); at++)
+        characters -= (text[at] & 0xC0) != 0x80;
+    return at;
+}
+
+/* Which of 64 bytes end a clause, and which are spaces, as bits. */
+static void look_at(const uint8_t *at, uint64_t *ends, uint64_t *spaces)
+{
+    *ends = *spaces = 0;
+#ifdef HAS_SIXTEENS
+    for (int number = 0; number < 64; number += 16) {
+        sixteen bytes = sixteen_at(at + number);
+        /* As numbers without sign, so that what is below a line end comes out large. */
+        sixteen lines = are_up_to(_mm_sub_epi8(bytes, _mm_set1_epi8('\n')), '\r' - '\n');
+        sixteen stops = either(either(are(bytes, '.'), are(bytes, ';')),
+                               either(are(bytes, '!'), are(bytes, '?')));
+        *ends |= (uint64_t)bits_of(either(lines, stops)) << number;
+        *spaces |= (uint64_t)bits_of(either(are(bytes, ' '), are(bytes, '\t'))) << number;
+    }
+#else
+    for (int number = 0; number < 64; number++) {
+        uint8_t value = prepared[at[number]];
+        *ends |= (uint64_t)(value >= '\n' && value <= '\r') << number;
+        *spaces |= (uint64_t)!kept[at[number]] << number;
+    }
+#endif
+}
+
+static uint32_t count_of(uint64_t bits)
+{
+    bits -= bits >> 1 & 0x5555555555555555ULL;
+    bits = (bits & 0x3333333333333333ULL) + (bits >> 2 & 0x3333333333333333ULL);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0FULL;
+    return (uint32_t)(bits * 0x0101010101010101ULL >> 56);
+}
+
+/* Where it begins in the text, and how long it is without spaces. */
 struct clause {
     uint32_t start, length;
 };
 
-/* Finds the clauses of a text, as many as count; returns how many, and how many the sample has. */
-static int cut(const uint8_t *text, size_t length, struct clause *clauses, int *sample)
+/* The clauses of a text, as many as count: those of the sample come first, the others last. */
+struct clauses {
+    struct clause *all;
+    int room, count, sample;
+};
+
+static void cut(const uint8_t *text, size_t length, struct clauses *clauses)
 {
-    int count = 0;
-    size_t start = 0;
-    *sample = 0;
-    for (size_t at = 0; at <= length && count < MAX_CLAUSES; at++) {
-        if (at < length && (text[at] < '\n' || text[at] > '\r'))
-            continue;
-        if (at > start) {
-            clauses[count++] = (struct clause){(uint32_t)start, (uint32_t)(at - start)};
-            *sample += !((at - start) & LENGTH_BITS_OF_SAMPLE);
+    uint32_t start = 0, kept_start = 0, skipped = 0;
+    int count = 0, sample = 0;
+    for (size_t base = 0; base <= length; base += 64) {
+        uint8_t last[64];
+        const uint8_t *at = text + base;
+        if (length - base < sizeof last) {
+            memset(last, '\n', sizeof last);
+            memcpy(last, at, length - base);
+            at = last;
         }
-        start = at + 1;
+        uint64_t ends, spaces;
+        for (look_at(at, &ends, &spaces); ends; ends &= ends - 1) {
+            uint32_t end = (uint32_t)base + (uint32_t)first_bit(ends);
+            uint32_t kept_end = end - skipped - count_of(spaces & ((ends & -ends) - 1));
+            uint32_t size = kept_end - kept_start;
+            int is_one = size > 0 && count < MAX_CLAUSES;
+            int is_sample = !(size & LENGTH_BITS_OF_SAMPLE);
+            /* No branches: nobody can guess them. One place more than is needed is there. */
+            int place = is_sample ? sample : clauses->room - 1 - (count - sample);
+            clauses->all[place] = (struct clause){start, size};
+            count += is_one;
+            sample += is_one & is_sample;
+            start = end + 1;
+            kept_start = kept_end + 1;
+        }
+        skipped += count_of(spaces);
     }
-    return count;
+    clauses->count = count;
+    clauses->sample = sample;
 }
 
 /* Lanes are added up in bytes, eight at a time; these are emptied before they overflow. */
@@ -187,30 +306,56 @@ static void add_row(struct sums *sums, const uint8_t *row)
 /* What the fingerprint is: a number, nothing, or for the library to find out. */
 enum fingerprint { NO_FINGERPRINT, FINGERPRINT, LEFT_TO_LIBRARY, NO_MEMORY };
 
-/* `rows` has LANES bytes for each row: 0 is minus, 1 nothing, 2 plus. */
-static enum fingerprint simhash(
-    const uint8_t *text, size_t length, const uint8_t *rows, uint64_t *fingerprint)
+/* Adds the rows of some clauses; 0 if one of them is too long to be hashed here. */
+static int add_clauses(
+    struct sums *sums, const uint8_t *text, const struct clause *clauses, int count,
+    const uint8_t *rows)
 {
-    /* Between two clauses is a byte at least. */
-    size_t most = length / 2 + 1 < MAX_CLAUSES ? length / 2 + 1 : MAX_CLAUSES;
-    struct clause *clauses = malloc(most * sizeof *clauses);
-    if (!clauses)
-        return NO_MEMORY;
-    int sample, count = cut(text, length, clauses, &sample);
-    enum fingerprint result = count < MIN_CLAUSES ? NO_FINGERPRINT : FINGERPRINT;
-    int is_sample = count > FEW_CLAUSES && sample >= MIN_CLAUSES;
-    struct sums sums = {0};
-    for (int number = 0; result == FINGERPRINT && number < count; number++) {
-        uint32_t size = clauses[number].length;
-        if (is_sample && size & LENGTH_BITS_OF_SAMPLE)
-            continue;
-        if (size > LONGEST_HASHED) {
-            result = LEFT_TO_LIBRARY;
-            break;
+    for (int number = 0; number < count; number++) {
+        uint8_t clause[LONGEST_HASHED];
+        const uint8_t *at = text + clauses[number].start;
+        size_t length = 0, whole = clauses[number].length;
+        if (whole > LONGEST_HASHED)
+            return 0;
+        while (length < whole) {
+            clause[length] = prepared[*at];
+            length += kept[*at++];
         }
-        add_row(&sums, rows + LANES * (xxh3(text + clauses[number].start, size) >> 56));
+        add_row(sums, rows + LANES * (xxh3(clause, length) >> 56));
     }
-    free(clauses);
+    return 1;
+}
+
+/* `rows` has LANES bytes for each row: 0 is minus, 1 nothing, 2 plus. Where it is left to the library,
+ * the text is prepared for it. */
+static enum fingerprint simhash(
+    uint8_t *text, size_t *length, size_t characters, const uint8_t *rows, uint64_t *fingerprint)
+{
+    if (*length > characters)
+        *length = length_of_characters(text, *length, characters);
+    if (!*length)
+        return NO_FINGERPRINT;
+    if (memchr(text, 0xE3, *length) || memchr(text, 0xEF, *length))
+        *length = prepare(text, *length);
+    /* Between two clauses is a byte at least. */
+    size_t most = *length / 2 + 1 < MAX_CLAUSES ? *length / 2 + 1 : MAX_CLAUSES;
+    struct clauses clauses = {malloc((most + 1) * sizeof *clauses.all), (int)most + 1, 0, 0};
+    if (!clauses.all)
+        return NO_MEMORY;
+    cut(text, *length, &clauses);
+    int others = clauses.count - clauses.sample;
+    if (clauses.count > FEW_CLAUSES && clauses.sample >= MIN_CLAUSES)
+        others = 0;
+    struct sums sums = {0};
+    enum fingerprint result = FINGERPRINT;
+    if (clauses.count < MIN_CLAUSES)
+        result = NO_FINGERPRINT;
+    else if (!add_clauses(&sums, text, clauses.all, clauses.sample, rows) ||
+             !add_clauses(&sums, text, clauses.all + clauses.room - others, others, rows))
+        result = LEFT_TO_LIBRARY;
+    free(clauses.all);
+    if (result == LEFT_TO_LIBRARY)
+        *length = prepare(text, *length);
     empty(&sums);
     *fingerprint = 0;
     for (int lane = 0; lane < LANES; lane++)

@@ -30,9 +30,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scan.h"
 #include "simhash.h"
-
-typedef unsigned char byte;
 
 enum { MAX_TABLES = 64, MAX_IN_LINK = 32, SEEN_SLOTS = 256 };
 /* In bytes; of a character, its name and what that means. */
@@ -137,18 +136,16 @@ static byte carrier_slots[64];
  * letters, as bits. Most names that are not known are told by that. */
 static uint16_t name_lengths[256], attribute_lengths[256];
 static uint32_t second_letters[256];
+static byte letter_kinds[256];  /* of names of one letter */
 static byte is_space[256], ends_name[256], ends_key[256];
 static byte lowered[256];
-/* What becomes of a byte of text, and how many bytes are left of it. */
-enum { STOP = 1 };
-static byte prepared[256], kept[256];
 
-static uint32_t hash_of(const byte *name, Py_ssize_t length)
+/* Of a name that is not empty. */
+static inline uint32_t hash_of(const byte *name, Py_ssize_t length)
 {
-    uint32_t sum = (uint32_t)length;
-    for (Py_ssize_t at = 0; at < length; at++)
-        sum = sum * 31 + name[at];
-    return sum ^ (sum >> 7);
+    uint32_t sum = (uint32_t)length + 13 * (uint32_t)name[0] + 31 * (uint32_t)name[length / 2] +
+                   5 * (uint32_t)name[length - 1];
+    return sum ^ sum >> 7;
 }
 
 /* One of 32 bits for a letter in either case, or for the end of a name of one letter. */
@@ -161,15 +158,7 @@ static void fill_tables(void)
 {
     for (int value = 0; value < 256; value++)
         lowered[value] = (byte)(value >= 'A' && value <= 'Z' ? value + 32 : value);
-    for (int value = 0; value < 256; value++) {
-        prepared[value] = value < 0x80 ? lowered[value] : STOP;
-        kept[value] = value != ' ' && value != '\t';
-    }
-    for (const char *each = ".;!?"; *each; each++)
-        prepared[(byte)*each] = '\n';
-    /* A line end may be two characters; there may be markup, or a reference. (0x01, which means STOP
-     * here, is not worth another table.) */
-    prepared['\r'] = prepared['<'] = prepared['&'] = STOP;
+    fill_prepared();
     for (const char *each = "\t\n\f\r "; *each; each++)
         is_space[(byte)*each] = ends_name[(byte)*each] = 1;
     ends_name['/'] = ends_name['>'] = 1;
@@ -183,6 +172,8 @@ static void fill_tables(void)
         name_slots[slot] = (byte)(number + 1);
         name_lengths[(byte)*name] |= (uint16_t)(1 << strlen(name));
         second_letters[(byte)*name] |= bit_of((byte)name[1]);
+        if (!name[1])
+            letter_kinds[(byte)*name] = NAMES[number].kind;
     }
     for (size_t number = 0; number < sizeof CARRIERS / sizeof *CARRIERS; number++) {
         const char *name = CARRIERS[number];
@@ -225,12 +216,6 @@ struct slice {
     const byte *at, *end;
 };
 
-/* Where a byte is met first; NULL if it is not there. */
-static const byte *find(const byte *at, const byte *end, byte value)
-{
-    return memchr(at, value, (size_t)(end - at));
-}
-
 static Py_ssize_t length_of(struct slice text)
 {
     return text.end - text.at;
@@ -251,9 +236,10 @@ static int is_word(struct slice text, const char *word)
 static const byte *find_word(struct slice text, const char *word)
 {
     Py_ssize_t length = (Py_ssize_t)strlen(word);
-    int is_mark = *word < 'a' || *word > 'z';
-    for (const byte *at = text.at; text.end - at >= length; at++) {
-        if (is_mark && !(at = find(at, text.end - length + 1, (byte)*word)))
+    for (const byte *at = text.at;; at++) {
+        if (length > 1)
+            at = find_pair(at, text.end, (byte)word[0], (byte)word[1]);
+        if (text.end - at < length)
             return NULL;
         Py_ssize_t same = 0;
         while (same < length && lowered[at[same]] == (byte)word[same])
@@ -305,7 +291,7 @@ static int is_one_of(struct slice text, const char *const *words, size_t count)
 /* ------------------------------------------------------------------ one page */
 
 /* Why reading ends early. */
-enum verdict { FINE, GIVEN_UP, FAILED };
+enum verdict { FINE, GIVEN_UP, FAILED, NOT_USUAL };
 
 struct tag {
     struct slice whole;             /* from `<` to `>` */
@@ -323,6 +309,7 @@ struct tag {
 
 struct page {
     const byte *start, *at, *end;
+    byte *marks;                    /* where tags may begin and end, if that was found out */
     PyObject *entities;             /* borrowed: name, mostly with semicolon -> text */
     PyObject *names;                /* borrowed: by these, in lower case, robots are spoken to */
     PyObject *references;           /* new: reference -> False */
@@ -333,7 +320,7 @@ struct page {
     struct buffer piece;            /* the piece that is being made */
     int parents;                    /* how many elements are open that belong together in a piece */
     struct buffer text, scratch;
-    Py_ssize_t text_left;           /* characters of text that are still wanted */
+    Py_ssize_t most_text;           /* so many characters of it are wanted */
     byte tables[MAX_TABLES];        /* for each open table: TABLE, or in which part of it we are */
     byte sections[MAX_TABLES];      /* second letter of the thead, tbody or tfoot that is open, or 0 */
     int table_count;
@@ -423,9 +410,14 @@ static Py_ssize_t numbered(struct slice text, byte *out, size_t *length)
     return at - text.at;
 }
 
+static inline int is_letter(byte value)
+{
+    return (byte)((value | 32) - 'a') < 26;
+}
+
 static int is_alphanumeric(byte value)
 {
-    return (value >= '0' && value <= '9') || (lowered[value] >= 'a' && lowered[value] <= 'z');
+    return (value >= '0' && value <= '9') || is_letter(value);
 }
 
 static const struct {
@@ -536,88 +528,44 @@ static PyObject *text_in_scratch(struct page *page)
 
 /* ------------------------------------------------------------------ text */
 
-/* U+3002, U+FF01, U+FF0C, U+FF1B, U+FF1F: they end sentences and clauses. */
-static int is_wide_mark(const byte *at, const byte *end)
+/* Whether more text is wanted, if so much is there: a character has four bytes at most. */
+static inline int wants_text(const struct page *page, size_t length)
 {
-    if (end - at != 3)
-        return 0;
-    if (at[0] == 0xE3)
-        return at[1] == 0x80 && at[2] == 0x82;
-    return at[0] == 0xEF && at[1] == 0xBC &&
-           (at[2] == 0x81 || at[2] == 0x8C || at[2] == 0x9B || at[2] == 0x9F);
+    return (Py_ssize_t)(length / 4) < page->most_text;
 }
 
-/* Puts text as it is; the room was reserved. */
-static void put_plain_text(struct page *page, const byte *at, const byte *end)
-{
-    byte *out = page->text.bytes + page->text.length;
-    while (at < end) {
-        const byte *stop = memchr(at, '\r', (size_t)(end - at));
-        size_t length = (size_t)((stop ? stop : end) - at);
-        memcpy(out, at, length);
-        out += length;
-        at += length;
-        if (stop) {
-            *out++ = '\n';
-            at++;
-            at += at < end && *at == '\n';
-        }
-    }
-    page->text.length = (size_t)(out - page->text.bytes);
-}
-
-/* Prepares text for its fingerprint as similarity.py does: lower case, cut into clauses by line
- * ends, no spaces. Ends early before what may be markup or a reference, unless the text is `raw`, and
- * where no more is wanted; returns where. The room was reserved. */
+/* Puts text as it is, each line end as one character. Ends early before what may be markup or a
+ * reference, unless the text is `raw`, and where no more is wanted; returns where. The room was
+ * reserved. */
 static const byte *put_text(struct page *page, const byte *at, const byte *end, int raw)
 {
-    if (page->texts) {
-        put_plain_text(page, at, end);
-        return end;
-    }
-    byte *out = page->text.bytes + page->text.length;
-    Py_ssize_t left = page->text_left;
-    while (at < end && left > 0) {
-        const byte *stop = end - at > left ? at + left : end;
-        const byte *start = at;
-        while (at < stop && prepared[*at] != STOP) {
-            *out = prepared[*at];
-            out += kept[*at++];
-        }
-        left -= at - start;
-        if (at == stop)
-            continue;
-        byte value = *at;
-        if (!raw && (value == '<' || value == '&'))
+    const byte markup = raw ? '\r' : '<', reference = raw ? '\r' : '&';
+    size_t length = page->text.length;
+    while (at < end && wants_text(page, length)) {
+        size_t more = copy_until(page->text.bytes + length, at, end, markup, reference, '\r');
+        length += more;
+        at += more;
+        if (at == end)
             break;
-        const byte *character = at++;
-        left--;
-        if (value == '\r') {
-            at += at < end && *at == '\n';
-            *out++ = '\n';
-            continue;
-        }
-        while (at < end && (*at & 0xC0) == 0x80)
+        if (*at == '\r') {
+            page->text.bytes[length++] = '\n';
             at++;
-        if (is_wide_mark(character, at)) {
-            *out++ = '\n';
-        } else {
-            memcpy(out, character, (size_t)(at - character));
-            out += at - character;
+            at += at < end && *at == '\n';
+        } else if (*at == markup || *at == reference) {
+            break;
         }
     }
-    page->text_left = left;
-    page->text.length = (size_t)(out - page->text.bytes);
+    page->text.length = length;
     return at;
 }
 
-/* Makes room for all text up to an end, and for what one reference means. */
+/* Makes room for all text up to an end that is wanted, and for what one reference means. */
 static int reserve_text(struct page *page, const byte *at, const byte *end)
 {
     size_t length = (size_t)(end - at);
-    if (!page->texts && length / 4 > (size_t)page->text_left)
-        length = (size_t)page->text_left * 4;
-    return reserve(&page->text, length + LONGEST_MEANING);
+    if (length / 4 > (size_t)page->most_text)
+        length = (size_t)page->most_text * 4;
+    return reserve(&page->text, length + LONGEST_MEANING + COPIED_AT_ONCE);
 }
 
 /* Adds what the reference at an ampersand means; `at` moves behind it. */
@@ -636,11 +584,11 @@ static enum verdict add_referenced(struct page *page, const byte **at, const byt
 /* Adds text in which markup does not count. */
 static enum verdict add_text(struct page *page, struct slice text, int has_references)
 {
-    if (page->text_left <= 0)
+    if (!wants_text(page, page->text.length))
         return FINE;
     if (!reserve_text(page, text.at, text.end))
         return FAILED;
-    while (text.at < text.end && page->text_left > 0) {
+    while (text.at < text.end && wants_text(page, page->text.length)) {
         const byte *mark = has_references ? find(text.at, text.end, '&') : NULL;
         put_text(page, text.at, mark ? mark : text.end, 1);
         text.at = mark ? mark : text.end;
@@ -659,31 +607,26 @@ static int says_anything(struct slice text)
 }
 
 /* Whether a `<` begins something; otherwise it belongs to the text. */
-static int is_markup(const byte *at, const byte *end)
+static inline int is_markup(const byte *at, const byte *end)
 {
-    if (end - at < 2)
-        return 0;
-    byte next = lowered[at[1]];
-    return (next >= 'a' && next <= 'z') || next == '/' || next == '!' || next == '?';
+    return end - at >= 2 && (is_letter(at[1]) || at[1] == '/' || at[1] == '!' || at[1] == '?');
 }
 
 /* Where markup begins next, or the end of the page. */
-static const byte *next_markup(const byte *at, const byte *end)
+static inline const byte *next_markup(const byte *at, const byte *end)
 {
     while ((at = find(at, end, '<')) != NULL && !is_markup(at, end))
         at++;
     return at ? at : end;
 }
 
-/* Reads text of the body in one go, up to the next markup. */
+/* Reads text of the body in one go, up to the next markup. There is room for all that is left. */
 static enum verdict read_body_text(struct page *page)
 {
     const byte *at = page->at, *end = page->end;
-    if (!reserve_text(page, at, end))
-        return FAILED;
     for (;;) {
         at = put_text(page, at, end, 0);
-        if (at == end || page->text_left <= 0) {
+        if (at == end || !wants_text(page, page->text.length)) {
             page->at = next_markup(at, end);
             return FINE;
         }
@@ -702,7 +645,7 @@ static enum verdict read_body_text(struct page *page)
 static enum verdict read_text(struct page *page)
 {
     int in_table = page->table_count && page->tables[page->table_count - 1] == TABLE;
-    if (page->beyond_head && !in_table && !page->texts && page->text_left > 0)
+    if (page->beyond_head && !in_table && !page->texts && wants_text(page, page->text.length))
         return read_body_text(page);
     struct slice text = {page->at, next_markup(page->at, page->end)};
     page->at = text.end;
@@ -723,7 +666,7 @@ static enum verdict read_text(struct page *page)
             return FINE;
         }
     }
-    return add_text(page, text, 1);
+    return wants_text(page, page->text.length) ? add_text(page, text, 1) : FINE;
 }
 
 /* ------------------------------------------------------------------ tags */
@@ -742,6 +685,12 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
 {
     byte small[LONGEST_NAME + 1];
     Py_ssize_t length = length_of(name);
+    if (tag->kind == ANCHOR && is_word(name, "href")) {
+        if (!tag->has_href)
+            tag->href = value;
+        tag->has_href = 1;
+        return FINE;
+    }
     for (Py_ssize_t at = 0; at < length; at++)
         small[at] = lowered[name.at[at]];
     small[length] = 0;
@@ -753,10 +702,6 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
             tag->carries = 1;
             tag->places += places_in(value);
         }
-    } else if (tag->kind == ANCHOR && !strcmp(text, "href")) {
-        if (!tag->has_href)
-            tag->href = value;
-        tag->has_href = 1;
     } else if (!strcmp(text, "data-src")) {
         if (!tag->late_source.at)
             tag->late_source = value;
@@ -798,36 +743,127 @@ static enum verdict note_attribute(struct tag *tag, struct slice name, struct sl
 }
 
 /* Most attributes do not matter, and are told by the length of their names. */
-static int may_matter(const struct tag *tag, struct slice name)
+static inline int may_matter(struct slice name)
 {
-    return length_of(name) <= LONGEST_NAME && !tag->is_end &&
+    return length_of(name) <= LONGEST_NAME &&
            attribute_lengths[lowered[*name.at]] >> length_of(name) & 1;
+}
+
+/* Whether a name may be one that is known; most others are told by that. */
+static inline int may_be_known(const byte *name, Py_ssize_t length)
+{
+    byte first = lowered[*name];
+    return length <= LONGEST_NAME && name_lengths[first] >> length & 1 &&
+           (length == 1 || second_letters[first] & bit_of(name[1]));
 }
 
 /* Reads the name of a tag; returns its end. */
 static inline const byte *read_name(struct tag *tag, const byte *name, const byte *end)
 {
-    const byte *at = name;
-    while (at < end && !ends_name[*at])
-        at++;
+    const byte *at = end_of_name(name, end, ends_name, 0);
     Py_ssize_t length = at - name;
-    byte first = lowered[*name];
     tag->kind = OTHER;
     tag->name_length = length <= LONGEST_NAME ? length : 0;
-    if (!(name_lengths[first] >> tag->name_length & 1))
-        return at;
-    if (length > 1 && !(second_letters[first] & bit_of(name[1])))
+    if (!may_be_known(name, length))
         return at;
     for (Py_ssize_t each = 0; each < length; each++)
         tag->name[each] = lowered[name[each]];
-    tag->kind = kind_of(tag->name, length);
+    tag->kind = length == 1 ? letter_kinds[*tag->name] : kind_of(tag->name, length);
     return at;
 }
+
+/* What else there is, is valid if these say so. */
+static inline void begin_attributes(struct tag *tag)
+{
+    tag->source.at = tag->late_source.at = NULL;
+    tag->places = 0;
+    tag->carries = tag->has_href = tag->has_rel = tag->has_label = 0;
+    if (tag->kind == META)
+        tag->pragma = tag->subject = tag->content = (struct slice){NULL, NULL};
+}
+
+#ifdef HAS_SIXTEENS
+struct ahead {
+    const byte *from;
+    uint64_t marks;
+};
+
+/* The next mark; the end of the page if none is left. */
+static inline const byte *next_mark(const struct page *page, struct ahead *ahead)
+{
+    while (!ahead->marks) {
+        ahead->from += AHEAD;
+        if (ahead->from >= page->end)
+            return page->end;
+        ahead->marks = marks_ahead(page->marks, (size_t)(ahead->from - page->start));
+    }
+    const byte *mark = ahead->from + first_bit(ahead->marks);
+    ahead->marks &= ahead->marks - 1;
+    return mark;
+}
+
+/* The next mark that is a certain one; `last` or more if there is none before that. */
+static inline const byte *next_such(
+    const struct page *page, struct ahead *ahead, byte value, const byte *last)
+{
+    const byte *mark = next_mark(page, ahead);
+    while (mark < last && *mark != value)
+        mark = next_mark(page, ahead);
+    return mark;
+}
+
+/* Whether from a place to a mark there is white space, the name of an attribute, `=` and a quote. */
+static inline int is_attribute(const byte *at, const byte *mark)
+{
+    return (*mark == '"' || *mark == '\'') && mark - at > 2 && is_space[*at] && mark[-1] == '=' &&
+           length_of_name(at + 1, 1) == mark - at - 2;
+}
+
+/* Reads a tag as `read_tag` does, if it is of the usual form: after the name only attributes with a
+ * space before each and a value in quotes. Where these are is known before they are read, so
+ * that the processor need not wait for one to begin with the next. */
+static enum verdict read_usual_tag(struct page *page, struct tag *tag)
+{
+    const byte *at = page->at + 1, *last = page->end - 16;
+    struct ahead ahead = {at, marks_ahead(page->marks, (size_t)(at - page->start))};
+    const byte *mark = next_mark(page, &ahead);
+    if (mark >= last)
+        return NOT_USUAL;
+    tag->is_end = *at == '/';
+    at = read_name(tag, at + tag->is_end, page->end);
+    tag->closes_itself = 0;
+    begin_attributes(tag);
+    while (*mark != '>') {
+        if (tag->is_end || !is_attribute(at, mark))
+            return NOT_USUAL;
+        const byte *close = next_such(page, &ahead, *mark, last);
+        if (close >= last)
+            return NOT_USUAL;
+        struct slice key = {at + 1, mark - 1};
+        if (may_matter(key))
+            TRY(note_attribute(tag, key, (struct slice){mark + 1, close}));
+        at = close + 1;
+        mark = next_mark(page, &ahead);
+        if (mark >= last)
+            return NOT_USUAL;
+    }
+    if (mark != at)
+        return NOT_USUAL;
+    tag->whole = (struct slice){page->at, mark + 1};
+    page->at = mark + 1;
+    return FINE;
+}
+#endif
 
 /* Reads the tag at `<` or `</` whose name begins with a letter. At the end of the page nothing is
  * left of it: `tag->whole.at` is NULL. */
 static enum verdict read_tag(struct page *page, struct tag *tag)
 {
+#ifdef HAS_SIXTEENS
+    enum verdict verdict = page->end - page->at > 64 ? read_usual_tag(page, tag) : NOT_USUAL;
+    if (verdict != NOT_USUAL)
+        return verdict;
+#endif
     const byte *at = page->at + 1, *end = page->end;
     tag->whole.at = NULL;
     tag->is_end = *at == '/';
@@ -838,12 +874,7 @@ static enum verdict read_tag(struct page *page, struct tag *tag)
         page->at = at + 1;
         return FINE;
     }
-    /* What else there is, is valid if these say so. */
-    tag->source.at = tag->late_source.at = NULL;
-    tag->places = 0;
-    tag->carries = tag->has_href = tag->has_rel = tag->has_label = 0;
-    if (tag->kind == META)
-        tag->pragma = tag->subject = tag->content = (struct slice){NULL, NULL};
+    begin_attributes(tag);
     for (;;) {
         while (at < end && (is_space[*at] || *at == '/'))
             at++;
@@ -853,9 +884,8 @@ static enum verdict read_tag(struct page *page, struct tag *tag)
             tag->closes_itself = at[-1] == '/';
             break;
         }
-        struct slice key = {at, at + 1};    /* a name may begin with `=` */
-        while (key.end < end && !ends_key[*key.end])
-            key.end++;
+        /* A name may begin with `=`. */
+        struct slice key = {at, end_of_name(at + 1, end, ends_key, 1)};
         at = key.end;
         while (at < end && is_space[*at])
             at++;
@@ -881,7 +911,7 @@ static enum verdict read_tag(struct page *page, struct tag *tag)
                 value.end = at;
             }
         }
-        if (may_matter(tag, key))
+        if (!tag->is_end && may_matter(key))
             TRY(note_attribute(tag, key, value));
         /* So that a slash before it, in the value, is not taken for the end. */
         if (at < end && *at == '>')
@@ -962,30 +992,43 @@ static enum verdict note_followed(struct page *page, PyObject *reference)
     return PyDict_SetItem(page->references, reference, Py_False) ? FAILED : FINE;
 }
 
+/* References differ at their ends, mostly before `.html`. */
+static size_t slot_of(struct slice reference)
+{
+    size_t length = (size_t)length_of(reference);
+    uint64_t last = length, before = 0;
+    if (length >= sizeof last) {
+        memcpy(&last, reference.end - sizeof last, sizeof last);
+        memcpy(&before, reference.end - (length < 16 ? length : 16), sizeof before);
+    } else {
+        while (reference.at < reference.end)
+            last = last << 8 | *reference.at++;
+    }
+    return (size_t)((last ^ (before << 21 | before >> 43)) * 0x9E3779B97F4A7C15ULL >> 40) % SEEN_SLOTS;
+}
+
 static enum verdict add_reference(struct page *page, struct slice href, int is_refused)
 {
-    if (find(href.at, href.end, '&') || find(href.at, href.end, '\r')) {
+    const byte *mark = first_of(href.at, href.end, page->end, '&', '\r', '#'), *met = mark;
+    if (met < href.end && *met == '#')
+        met = first_of(met + 1, href.end, page->end, '&', '\r', '\r');
+    if (met < href.end) {
         TRY(resolve(page, href, 1));
         href.at = page->scratch.bytes;
         href.end = href.at + page->scratch.length;
-    } else {
-        /* As written it stays where it is, so it can be recognised. */
-        const byte *mark = find(href.at, href.end, '#');
+        mark = find(href.at, href.end, '#');
         if (mark)
             href.end = mark;
-        struct slice tail = href;   /* references differ at their ends */
-        if (length_of(tail) > 12)
-            tail.at = tail.end - 12;
-        struct slice *slot = &page->seen[hash_of(tail.at, length_of(tail)) % SEEN_SLOTS];
+    } else {
+        /* As written it stays where it is, so it can be recognised. */
+        href.end = mark;
+        struct slice *slot = &page->seen[slot_of(href)];
         if (!is_refused && slot->at && length_of(*slot) == length_of(href) &&
             !memcmp(slot->at, href.at, (size_t)length_of(href)))
             return FINE;
         if (!is_refused)
             *slot = href;
     }
-    const byte *mark = find(href.at, href.end, '#');
-    if (mark)
-        href.end = mark;
     if (href.at == href.end)
         return FINE;
     PyObject *reference = PyUnicode_DecodeUTF8((const char *)href.at, length_of(href), NULL);
@@ -1508,8 +1551,8 @@ static enum verdict copy_other(struct page *page, const struct tag *tag)
 /* Whether we are where an element without a kind of its own means nothing. */
 static inline int is_ordinary(const struct page *page)
 {
-    return page->beyond_head && !page->table_count && !page->in_select && !page->parent &&
-           !page->texts;
+    return page->beyond_head && !page->texts &&
+           !(page->table_count | page->in_select | (int)page->parent);
 }
 
 static enum verdict start_tag(struct page *page, const struct tag *tag)
@@ -1585,7 +1628,7 @@ static enum verdict start_tag(struct page *page, const struct tag *tag)
 
 static enum verdict end_tag(struct page *page, const struct tag *tag)
 {
-    if (tag->kind == OTHER && is_ordinary(page))
+    if ((tag->kind == OTHER || tag->kind == ANCHOR) && is_ordinary(page))
         return FINE;
     if (!page->began)
         return GIVEN_UP;
@@ -1637,37 +1680,90 @@ static const byte *after_comment(const byte *at, const byte *end)
     return end;
 }
 
+#ifdef HAS_SIXTEENS
+/* Puts text up to a place, if it is plain; 0 if it is not. Behind it are sixteen bytes at least. */
+static inline int put_plain_text(struct page *page, const byte *at, const byte *end)
+{
+    byte *out = page->text.bytes + page->text.length;
+    if (!wants_text(page, page->text.length + (size_t)(end - at)))
+        return !wants_text(page, page->text.length);
+    /* The first time without asking whether there is any: nobody can guess that. */
+    const byte *from = at;
+    do {
+        sixteen bytes = sixteen_at(from);
+        _mm_storeu_si128((sixteen *)out, bytes);
+        uint32_t odd = bits_of(either(are(bytes, '&'), are(bytes, '\r')));
+        if (odd && first_bit(odd) < end - from)
+            return 0;
+        from += 16;
+        out += 16;
+    } while (from < end);
+    page->text.length += (size_t)(end - at);
+    return 1;
+}
+
+/* Passes over text and over tags that mean nothing here, as long as these are of the usual form. Only
+ * where an element without a kind of its own means nothing. Returns where something else begins. */
+static const byte *hurry(struct page *page, const byte *at)
+{
+    const byte *last = page->end - 16;
+    for (;;) {
+        struct ahead ahead = {at, marks_ahead(page->marks, (size_t)(at - page->start))};
+        const byte *angle = next_such(page, &ahead, '<', last), *mark = next_mark(page, &ahead);
+        if (mark >= last || !is_markup(angle, page->end) || !put_plain_text(page, at, angle))
+            return at;
+        int is_end = angle[1] == '/';
+        at = angle + 1 + is_end;
+        int length = length_of_name(at, 0);
+        /* Nor does the end of a link. */
+        if (!is_letter(*at) || length == 16 ||
+            (may_be_known(at, length) && !(is_end && length == 1 && (*at | 32) == 'a')))
+            return angle;
+        at += length;
+        while (*mark != '>') {
+            if (is_end || !is_attribute(at, mark) || may_matter((struct slice){at + 1, mark - 1}))
+                return angle;
+            at = next_such(page, &ahead, *mark, last) + 1;
+            mark = next_mark(page, &ahead);
+            if (mark >= last)
+                return angle;
+        }
+        if (mark != at)
+            return angle;
+        at++;
+    }
+}
+#endif
+
 static enum verdict read_page(struct page *page)
 {
-    while (page->at < page->end) {
-        if (*page->at != '<' || !is_markup(page->at, page->end))
+#ifdef HAS_SIXTEENS
+    page->marks = malloc(MARKS_ROOM((size_t)(page->end - page->start)));
+    if (!page->marks)
+        return FAILED;
+    look_for_marks(page->start, page->end, page->marks);
+#endif
+    if (wants_text(page, 0) && !reserve_text(page, page->at, page->end))
+        return FAILED;
+    const byte *at, *end = page->end;
+    while ((at = page->at) < end) {
+#ifdef HAS_SIXTEENS
+        if (end - at > 64 && is_ordinary(page))
+            at = page->at = hurry(page, at);
+#endif
+        if (*at != '<' || !is_markup(at, end)) {
             TRY(read_text(page));
-        if (page->at >= page->end)
-            break;
-        /* Here is a `<`, and something after it that makes it markup. */
-        const byte *at = page->at;
-        byte next = at[1];
-        if (next == '!' && page->end - at >= 4 && at[2] == '-' && at[3] == '-') {
-            page->at = after_comment(at + 4, page->end);
-        } else if (next == '!' || next == '?') {
-            page->at = after(at + 2, page->end, '>');
-        } else if (next == '/') {
-            byte first = page->end - at > 2 ? lowered[at[2]] : 0;
-            if (!first)
-                return GIVEN_UP;
-            if (first < 'a' || first > 'z') {
-                page->at = after(at + 2, page->end, '>');
-                continue;
-            }
+        } else if (is_letter(at[1]) || (at[1] == '/' && end - at > 2 && is_letter(at[2]))) {
             struct tag tag;
             TRY(read_tag(page, &tag));
             if (tag.whole.at)
-                TRY(end_tag(page, &tag));
+                TRY(tag.is_end ? end_tag(page, &tag) : start_tag(page, &tag));
+        } else if (at[1] == '/' && (end - at == 2 || !at[2])) {
+            return GIVEN_UP;
+        } else if (at[1] == '!' && end - at >= 4 && at[2] == '-' && at[3] == '-') {
+            page->at = after_comment(at + 4, end);
         } else {
-            struct tag tag;
-            TRY(read_tag(page, &tag));
-            if (tag.whole.at)
-                TRY(start_tag(page, &tag));
+            page->at = after(at + 2, end, '>');
         }
     }
     TRY(end_piece(page));
@@ -1679,31 +1775,27 @@ static enum verdict read_page(struct page *page)
     return FINE;
 }
 
-static const uint64_t ONES = 0x0101010101010101ULL;
+/* Whether 64 bytes are ASCII without NUL. */
+static inline int are_plain(const byte *at)
+{
+    byte any = 0;
+    for (int number = 0; number < 64; number++)
+        any |= (byte)(at[number] | (at[number] - 1));
+    return any < 0x80;
+}
 
 /* Whether bytes are UTF-8 as the standard has it, without NUL; tells whether they are ASCII. */
 static int is_sound(const byte *at, const byte *end, int *is_ascii)
 {
     *is_ascii = 1;
     while (at < end) {
-        while (end - at >= 16) {
-            uint64_t eight, more;
-            memcpy(&eight, at, 8);
-            memcpy(&more, at + 8, 8);
-            /* A byte over 0x7F, or one that is zero. */
-            if ((eight | (eight - ONES) | more | (more - ONES)) & 0x8080808080808080ULL)
-                break;
-            at += 16;
-        }
-        if (at >= end)
+        while (end - at >= 64 && are_plain(at))
+            at += 64;
+        while (at < end && *at && *at < 0x80)
+            at++;
+        if (at == end)
             break;
         byte first = *at;
-        if (!first)
-            return 0;
-        if (first < 0x80) {
-            at++;
-            continue;
-        }
         *is_ascii = 0;
         int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
         if (first < 0xC2 || first > 0xF4 || end - at <= more)
@@ -1727,7 +1819,8 @@ static PyObject *fingerprint_of(struct page *page, const byte *rows)
     uint64_t fingerprint;
     if (!rows)
         Py_RETURN_NONE;
-    switch (simhash(page->text.bytes, page->text.length, rows, &fingerprint)) {
+    switch (simhash(
+        page->text.bytes, &page->text.length, (size_t)page->most_text, rows, &fingerprint)) {
     case NO_FINGERPRINT:
         Py_RETURN_NONE;
     case FINGERPRINT:
@@ -1790,6 +1883,7 @@ static PyObject *close_page(struct page *page, enum verdict verdict, PyObject *r
     };
     for (size_t number = 0; number < sizeof owned / sizeof *owned; number++)
         Py_XDECREF(owned[number]);
+    free(page->marks);
     free(page->piece.bytes);
     free(page->text.bytes);
     free(page->scratch.bytes);
@@ -1833,7 +1927,7 @@ static PyObject *skim(PyObject *module, PyObject *arguments)
     page->names = names;
     page->wants_label = wants_label;
     page->places_left = most_places;
-    page->text_left = rows ? text_length : 0;
+    page->most_text = rows ? text_length : 0;
     page->references = PyDict_New();
     page->pieces = PyList_New(0);
     enum verdict verdict = page->references && page->pieces ? read_page(page) : FAILED;
@@ -1851,7 +1945,7 @@ static PyObject *said(PyObject *module, PyObject *arguments)
     struct page own, *page = &own;
     if (!open_page(page, body, entities, &is_ascii))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-    page->places_left = page->text_left = PY_SSIZE_T_MAX;
+    page->places_left = page->most_text = PY_SSIZE_T_MAX;
     page->texts = PyList_New(0);
     page->links = PyList_New(0);
     page->shown = PySet_New(NULL);
