@@ -56,7 +56,7 @@ Send = Callable[[Tag, object], None]
 Note = Callable[[Fetch, Outline], str | None]
 
 
-class _Work(Struct):
+class _Work(Struct, gc=False):
     """A document on its way through the steps, each of which adds what it makes of it."""
 
     fetch: Fetch
@@ -205,11 +205,11 @@ class Intake:
         self._unsynced += [work.findings for work in works if work.findings is not None]
 
     def _do(self, step: Callable[[_Work], None], works: Sequence[_Work]) -> None:
-        watch, clock = self._watch, self._clock
+        enter, now = self._watch.enter, self._clock.monotonic
         for work in works:
             if work.findings is not None:
                 continue
-            watch.enter(work.fetch.visit.doc_id, clock.monotonic())
+            enter(work.fetch.visit.doc_id, now())
             try:
                 step(work)
             # The last line of defence: a bug of ours costs one page, says so, and fails the test
@@ -217,7 +217,7 @@ class Intake:
             except (Exception, SystemExit) as error:  # noqa: BLE001
                 work.findings = _failure(work.fetch, error)
         # Not where anything else ends this process: then it shall be known over what.
-        watch.leave()
+        self._watch.leave()
 
     def _keep(self, work: _Work) -> None:
         fetch, store, archived = work.fetch, self._store, self._archived
@@ -334,9 +334,9 @@ def _storable(text: str) -> str:
 
 def _done(fetch: Fetch) -> Done:
     return Done(
-        trans_id=fetch.visit.trans_id,
-        outcome=int(fetch.outcome),
-        status=fetch.status,
-        sent_at=fetch.sent_at,
-        retry_after_seconds=fetch.retry_after_seconds,
+        fetch.visit.trans_id,
+        int(fetch.outcome),
+        fetch.status,
+        fetch.sent_at,
+        fetch.retry_after_seconds,
     )

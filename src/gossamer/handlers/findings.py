@@ -66,6 +66,7 @@ class Finder:
         self._follow_assets = handler_settings.follow_assets
         self._follow_nofollow = handler_settings.follow_nofollow
         self._follow_links = handler_settings.follow_links
+        self._follow_only_links = self._follow_links and not self._follow_assets
         self._recent = Recent()
         self._news_desk = NewsDesk(joiner)
         self._on_probation = Recent(100_000)
@@ -144,8 +145,7 @@ class Finder:
         """
         visit = fetch.visit
         if not (
-            self._follow_links
-            and not self._follow_assets
+            self._follow_only_links
             and fetch.outcome is _OK
             and 200 <= fetch.status < 300
             and visit.kind == _PAGE

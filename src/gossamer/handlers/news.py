@@ -33,6 +33,12 @@ class NewsDesk:
         title = joined_clauses(page.title.replace(name, "") if name else page.title)
         if title and hash(title) not in said:
             return self._keep(said, hash(title))
+        return self._has_new_text(said, family, fetch, page)
+
+    def _has_new_text(
+        self, said: set[int], family: str, fetch: Fetch, page: Page | Outline
+    ) -> bool:
+        url = fetch.visit.url
 
         def is_kin(target: str) -> bool:
             return family_of_url(target) == family
