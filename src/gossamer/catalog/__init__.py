@@ -6,7 +6,8 @@ decision about politeness, the bytes of a document, an answer that depends on an
 database and the time it is told.
 
 `catalog.py` is the front: the records and the protocols. `sqlite.py` is the backend on one machine;
-its half that only reads is `sqlite_reader.py`.
+its half that only reads is `sqlite_reader.py`. `in_memory.py` is the one for crawls that keep
+nothing: plain objects instead of rows, and the same answers.
 
 Theory of operation. One process writes, or two daemons that take turns; any number of others may
 read meanwhile. A URL is in exactly one state, and the counters of its host, the totals and the

@@ -47,7 +47,9 @@ def _wrong_places(tables: Tables) -> Iterator[str]:
     for host in tables.hosts.values():
         if host.counts[State.PENDING] and not _is_served(tables, host):
             yield f"host {host.name}: has pending URLs and would never be served"
-    waiting = {host: (set(host.fresh), {*host.retries, *host.probation}) for host in _hosts(tables)}
+    waiting = {
+        host: (set(host.fresh), {*host.retries, *host.probation}) for host in tables.hosts.values()
+    }
     for entry in tables.entries:
         if entry.state != State.PENDING:
             continue
@@ -56,10 +58,6 @@ def _wrong_places(tables: Tables) -> Iterator[str]:
         wait = entry.due_at, -entry.priority, entry.doc_id
         if not (fresh_key(entry) in fresh if is_fresh else wait in timed):
             yield f"document {entry.doc_id}: pending, and would never be leased"
-
-
-def _hosts(tables: Tables) -> Iterator[Host]:
-    return (host for host in tables.hosts.values() if host.counts[State.PENDING])
 
 
 def _is_served(tables: Tables, host: Host) -> bool:

@@ -1,6 +1,5 @@
 """What anybody may ask of a catalog in memory; the readable half of `InMemoryCatalog`."""
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from heapq import nlargest
 from itertools import islice
@@ -27,6 +26,7 @@ from gossamer.catalog.in_memory_tables import Entry, Host, Tables
 from gossamer.catalog.near import NearDuplicates
 from gossamer.messages import Due, Kind, Pointer
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, State
+from gossamer.url.parts import md5_of
 
 _PENDING: Final = int(State.PENDING)
 _LEASED: Final = int(State.LEASED)
@@ -157,8 +157,7 @@ class InMemoryReader:
 
     def find(self, url: str) -> UrlRow | None:
         """Return what is known of a canonical URL."""
-        md5 = hashlib.md5(url.encode(), usedforsecurity=False).digest()
-        entry = self._tables.by_md5.get(md5)
+        entry = self._tables.by_md5.get(md5_of(url))
         return None if entry is None else self._url_row(entry)
 
     def row(self, doc_id: int) -> UrlRow | None:
