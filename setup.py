@@ -21,6 +21,7 @@ setup(
         part("gossamer.url._plain", "src/gossamer/url", "plain.c", "keyset.h", "md5.h"),
         part("gossamer.store._group", "src/gossamer/store", "group.c", "sha1.h"),
         part("gossamer.spider._plain_head", "src/gossamer/spider", "plain_head.c"),
+        part("gossamer.site._keys", "src/gossamer/site", "keys.c"),
     ],
     # One build for every Python from 3.11 on.
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
