@@ -27,11 +27,7 @@ PACKAGES := $(SHELL) scripts/packages.sh
 
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
-COMPILED := setup.py src/gossamer/parse/skim.c src/gossamer/parse/scan.h src/gossamer/parse/simhash.h \
-	src/gossamer/url/plain.c src/gossamer/url/keyset.h src/gossamer/url/md5.h src/gossamer/url/survey.h \
-	src/gossamer/store/group.c src/gossamer/store/sha1.h \
-	src/gossamer/spider/plain_head.c src/gossamer/spider/usual_head.h \
-	src/gossamer/spider/lane.c
+COMPILED := setup.py $(wildcard src/gossamer/*/*.c src/gossamer/*/*.h)
 LOCK_VENV := build/lock-venv
 COMPILE := $(LOCK_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --upgrade \
@@ -98,7 +94,7 @@ lock: ## Choose the newest versions of all dependencies and lock them with hashe
 setup: $(DEV) ## Only make the virtual environment
 
 clean: ## Remove what was made here: environment, caches, demo
-	rm -rf $(VENV) build dist demo src/gossamer/parse/_skim*.so src/gossamer/url/_plain*.so src/gossamer/store/_group*.so src/gossamer/spider/_plain_head*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) build dist demo src/gossamer/*/_*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
 	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml $(COMPILED)

@@ -22,6 +22,7 @@ setup(
         part("gossamer.store._group", "src/gossamer/store", "group.c", "sha1.h"),
         part("gossamer.spider._plain_head", "src/gossamer/spider", "plain_head.c", "usual_head.h"),
         part("gossamer.spider._lane", "src/gossamer/spider", "lane.c", "usual_head.h"),
+        part("gossamer.site._keys", "src/gossamer/site", "keys.c"),
     ],
     # One build for every Python from 3.11 on.
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

@@ -10,7 +10,10 @@ import re
 # Inside a JSON text these can stand only in strings, so an escape there means the same; inside XML,
 # only in names or in text, and our own names have none.
 # As texts: most commands meet none of these, and to compile them takes 0.7 ms of each start.
-_UNSAFE = "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+_UNSAFE = (
+    "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 # Between letters of some scripts, and between the parts of an emoji; beside ASCII they only hide.
 _JOINERS = "\u200c\u200d"
 _JOINER = f"(?<=[^\x00-\x7f{_JOINERS}])([{_JOINERS}])(?=[^\x00-\x7f{_JOINERS}])"

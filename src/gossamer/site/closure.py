@@ -13,7 +13,6 @@ URLs that the map needs may have been kept out. They are `missing`: the crawl is
 go on.
 """
 
-from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -23,6 +22,7 @@ from gossamer.catalog.catalog import Surveyed
 from gossamer.catalog.judging import OF_A_COPY
 from gossamer.messages import Kind
 from gossamer.outcomes import RULES, Outcome, State
+from gossamer.site.keys import new_urls
 from gossamer.site.notes import Notes
 from gossamer.url.parts import md5_of
 from gossamer.url.plain import KEY_BYTES
@@ -76,11 +76,11 @@ class Names:
     def __init__(self, catalog: Surveyable) -> None:
         self.numbers: dict[str, int] = {}
         self.sitemaps: list[str] = []
-        self._by_key: dict[int, str] = {}
+        self.urls = new_urls()
         for rows in catalog.known():
             doc_ids, keys, urls, kinds = zip(*rows, strict=True)
             self.numbers.update(zip(urls, doc_ids, strict=True))
-            self._by_key.update(zip(array("Q", b"".join(keys)), urls, strict=True))
+            self.urls.add(b"".join(keys), urls)
             if Kind.SITEMAP in kinds:
                 self.sitemaps += [row[2] for row in rows if row[3] == Kind.SITEMAP]
         # By name: in which order sitemaps were met is chance.
@@ -88,12 +88,16 @@ class Names:
 
     def targets(self, keys: bytes) -> list[str]:
         """Return the URLs of the site that these keys of the link graph stand for."""
-        # No URL is empty, so that only what is not known is left out.
-        return list(filter(None, map(self._by_key.get, array("Q", keys))))
+        return self.urls.targets(keys)
 
     def target(self, url: str) -> str | None:
         """Return the URL of the site that a URL leads to; None if it is not known."""
-        return next(iter(self.targets(md5_of(url)[:KEY_BYTES])), None)
+        return next(iter(self.targets(key_of(url))), None)
+
+
+def key_of(url: str) -> bytes:
+    """Return by what the link graph knows a URL."""
+    return md5_of(url)[:KEY_BYTES]
 
 
 class Closure(Struct):
@@ -145,7 +149,7 @@ def closure(
         found.in_sitemaps.update(names.targets(catalog.surveyed(names.numbers[sitemap]).targets))
     walk.go([start])
     if not (reach.links_first and found.missing):
-        walk.go(sorted(found.in_sitemaps & walk.unmet))
+        walk.go(sorted(found.in_sitemaps))
     return found
 
 
@@ -190,18 +194,17 @@ class _Walk:
         self._max_depth = reach.max_depth
         self._follow_nofollow = reach.follow_nofollow
         self._first: dict[bytes, str] = {}
-        self.unmet = set(names.numbers)
+        self._urls = names.urls
+        self._urls.begin()
         self.sitemaps: set[str] = set()
         self.found = found
 
     def go(self, starts: Collection[str]) -> None:
-        """Meet these pages and all that they lead to, level by level."""
+        """Meet those of these pages that are new, and all that they lead to, level by level."""
         depth = 0
         level: list[Met] = []
-        self._lead(None, starts, depth, level)
+        self._lead(None, self._urls.unmet(b"".join(map(key_of, starts))), depth, level)
         while level:
-            # In a table with room for all of which few are left, they take longer to be found.
-            self.unmet = set(self.unmet)
             below: list[Met] = []
             for pages in self._pages(level):
                 self._meet(pages, level, below)
@@ -214,7 +217,7 @@ class _Walk:
     def _pages(self, level: list[Met]) -> Iterator[list[Page]]:
         """Go through a level, which grows meanwhile: by the targets of redirects."""
         start = 0
-        targets, sitemaps = self._names.targets, self.sitemaps
+        targets, sitemaps = self._urls.targets, self.sitemaps
         while step := level[start : start + _STEP]:
             rows = self._catalog.surveyed_all([met.doc_id for met in step])
             yield [
@@ -227,23 +230,22 @@ class _Walk:
     def _meet(self, pages: Sequence[Page], level: list[Met], below: list[Met]) -> None:
         if self._on_pages is not None:
             self._on_pages(pages)
+        unmet = self._urls.unmet
         for met, row, targets in pages:
             if row.redirect_to is not None:
-                target = self._names.target(row.redirect_to)
-                self._lead(met.url, () if target is None else (target,), met.depth, level)
-            is_copy = self._is_copy(met, row)
-            # Most pages lead to nothing new.
-            if not (is_copy or self.unmet.isdisjoint(targets) or self._refuses(row)):
-                self._lead(met.url, targets, met.depth + 1, below)
+                self._lead(met.url, unmet(key_of(row.redirect_to)), met.depth, level)
+            # Those of a sitemap are none; most pages lead to nothing new.
+            if self._is_copy(met, row) or not targets or not (new := unmet(row.targets)):
+                continue
+            if self._refuses(row):
+                self._urls.leave(b"".join(map(key_of, new)))
+            else:
+                self._lead(met.url, new, met.depth + 1, below)
 
-    def _lead(
-        self, parent: str | None, targets: Collection[str], depth: int, into: list[Met]
-    ) -> None:
-        # A page may name a URL in several places.
-        new = dict.fromkeys(filter(self.unmet.__contains__, targets))
-        self.unmet.difference_update(new)
+    def _lead(self, parent: str | None, new: Sequence[str], depth: int, into: list[Met]) -> None:
         numbers = self._names.numbers
-        into += [Met(numbers[url], url, parent, depth) for url in new]
+        for url in new:
+            into.append(Met(numbers[url], url, parent, depth))  # noqa: PERF401 - mostly one or two
 
     def _is_page(self, met: Met, row: Surveyed) -> bool:
         """Whether something became of it; if not, note why."""
