@@ -90,23 +90,24 @@ static inline const byte *first_of(
     return at < end ? at : end;
 }
 
-/* Copies bytes up to the first of three, a few at once; returns how many. There is room for so many. */
-enum { COPIED_AT_ONCE = 16 };
+/* Copies bytes up to the first of three, or some of them; returns how many. There is room for as many
+ * as are copied at once. */
+enum { COPIED_AT_ONCE = 256 };
 static inline size_t copy_until(
     byte *out, const byte *at, const byte *end, byte one, byte two, byte three)
 {
-    size_t length = 0;
 #ifdef HAS_SIXTEENS
-    if (end - at >= COPIED_AT_ONCE) {
+    if (end - at >= 16) {
         sixteen bytes = sixteen_at(at);
         _mm_storeu_si128((sixteen *)out, bytes);
         uint32_t met = bits_of(either(either(are(bytes, one), are(bytes, two)), are(bytes, three)));
-        return (size_t)first_bit(met | 1 << COPIED_AT_ONCE);
+        return (size_t)first_bit(met | 1 << 16);
     }
 #endif
-    for (; length < COPIED_AT_ONCE && at < end && *at != one && *at != two && *at != three; length++)
-        out[length] = *at++;
-    return length;
+    const byte *start = at, *stop = end - at > COPIED_AT_ONCE ? at + COPIED_AT_ONCE : end;
+    while (at < stop && *at != one && *at != two && *at != three)
+        *out++ = *at++;
+    return (size_t)(at - start);
 }
 
 #ifdef HAS_SIXTEENS

@@ -201,37 +201,6 @@ static size_t length_of_characters(const uint8_t *text, size_t length, size_t ch
     return at;
 }
 
-/* Which of 64 bytes end a clause, and which are spaces, as bits. */
-static void look_at(const uint8_t *at, uint64_t *ends, uint64_t *spaces)
-{
-    *ends = *spaces = 0;
-#ifdef HAS_SIXTEENS
-    for (int number = 0; number < 64; number += 16) {
-        sixteen bytes = sixteen_at(at + number);
-        /* As numbers without sign, so that what is below a line end comes out large. */
-        sixteen lines = are_up_to(_mm_sub_epi8(bytes, _mm_set1_epi8('\n')), '\r' - '\n');
-        sixteen stops = either(either(are(bytes, '.'), are(bytes, ';')),
-                               either(are(bytes, '!'), are(bytes, '?')));
-        *ends |= (uint64_t)bits_of(either(lines, stops)) << number;
-        *spaces |= (uint64_t)bits_of(either(are(bytes, ' '), are(bytes, '\t'))) << number;
-    }
-#else
-    for (int number = 0; number < 64; number++) {
-        uint8_t value = prepared[at[number]];
-        *ends |= (uint64_t)(value >= '\n' && value <= '\r') << number;
-        *spaces |= (uint64_t)!kept[at[number]] << number;
-    }
-#endif
-}
-
-static uint32_t count_of(uint64_t bits)
-{
-    bits -= bits >> 1 & 0x5555555555555555ULL;
-    bits = (bits & 0x3333333333333333ULL) + (bits >> 2 & 0x3333333333333333ULL);
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0FULL;
-    return (uint32_t)(bits * 0x0101010101010101ULL >> 56);
-}
-
 /* Where it begins in the text, and how long it is without spaces. */
 struct clause {
     uint32_t start, length;
@@ -243,38 +212,81 @@ struct clauses {
     int room, count, sample;
 };
 
-static void cut(const uint8_t *text, size_t length, struct clauses *clauses)
+/* Without branches: nobody can guess them. One place more than is needed is there. */
+static inline void note_clause(struct clauses *clauses, uint32_t start, uint32_t length)
+{
+    int is_one = length > 0 && clauses->count < MAX_CLAUSES;
+    int is_sample = !(length & LENGTH_BITS_OF_SAMPLE);
+    int place = is_sample ? clauses->sample
+                          : clauses->room - 1 - (clauses->count - clauses->sample);
+    clauses->all[place] = (struct clause){start, length};
+    clauses->count += is_one;
+    clauses->sample += is_one & is_sample;
+}
+
+#ifdef HAS_SIXTEENS
+/* Which of 64 bytes end a clause, and which are spaces, as bits. */
+static inline void look_at(const uint8_t *at, uint64_t *ends, uint64_t *spaces)
+{
+    *ends = *spaces = 0;
+    for (int number = 0; number < 64; number += 16) {
+        sixteen bytes = sixteen_at(at + number);
+        /* As numbers without sign, so that what is below a line end comes out large. */
+        sixteen lines = are_up_to(_mm_sub_epi8(bytes, _mm_set1_epi8('\n')), '\r' - '\n');
+        sixteen stops = either(either(are(bytes, '.'), are(bytes, ';')),
+                               either(are(bytes, '!'), are(bytes, '?')));
+        *ends |= (uint64_t)bits_of(either(lines, stops)) << number;
+        *spaces |= (uint64_t)bits_of(either(are(bytes, ' '), are(bytes, '\t'))) << number;
+    }
+}
+
+static uint32_t count_of(uint64_t bits)
+{
+    bits -= bits >> 1 & 0x5555555555555555ULL;
+    bits = (bits & 0x3333333333333333ULL) + (bits >> 2 & 0x3333333333333333ULL);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0FULL;
+    return (uint32_t)(bits * 0x0101010101010101ULL >> 56);
+}
+
+static struct clauses cut(const uint8_t *text, size_t length, struct clauses clauses)
 {
     uint32_t start = 0, kept_start = 0, skipped = 0;
-    int count = 0, sample = 0;
     for (size_t base = 0; base <= length; base += 64) {
         uint8_t last[64];
         const uint8_t *at = text + base;
         if (length - base < sizeof last) {
             memset(last, '\n', sizeof last);
-            memcpy(last, at, length - base);
-            at = last;
+            at = memcpy(last, at, length - base);
         }
         uint64_t ends, spaces;
         for (look_at(at, &ends, &spaces); ends; ends &= ends - 1) {
             uint32_t end = (uint32_t)base + (uint32_t)first_bit(ends);
             uint32_t kept_end = end - skipped - count_of(spaces & ((ends & -ends) - 1));
-            uint32_t size = kept_end - kept_start;
-            int is_one = size > 0 && count < MAX_CLAUSES;
-            int is_sample = !(size & LENGTH_BITS_OF_SAMPLE);
-            /* No branches: nobody can guess them. One place more than is needed is there. */
-            int place = is_sample ? sample : clauses->room - 1 - (count - sample);
-            clauses->all[place] = (struct clause){start, size};
-            count += is_one;
-            sample += is_one & is_sample;
+            note_clause(&clauses, start, kept_end - kept_start);
             start = end + 1;
             kept_start = kept_end + 1;
         }
         skipped += count_of(spaces);
     }
-    clauses->count = count;
-    clauses->sample = sample;
+    return clauses;
 }
+#else
+static struct clauses cut(const uint8_t *text, size_t length, struct clauses clauses)
+{
+    uint32_t start = 0, kept_length = 0;
+    for (size_t at = 0; at <= length; at++) {
+        uint8_t value = at < length ? prepared[text[at]] : '\n';
+        if (value < '\n' || value > '\r') {
+            kept_length += kept[value];
+            continue;
+        }
+        note_clause(&clauses, start, kept_length);
+        start = (uint32_t)at + 1;
+        kept_length = 0;
+    }
+    return clauses;
+}
+#endif
 
 /* Lanes are added up in bytes, eight at a time; these are emptied before they overflow. */
 struct sums {
@@ -342,7 +354,7 @@ static enum fingerprint simhash(
     struct clauses clauses = {malloc((most + 1) * sizeof *clauses.all), (int)most + 1, 0, 0};
     if (!clauses.all)
         return NO_MEMORY;
-    cut(text, *length, &clauses);
+    clauses = cut(text, *length, clauses);
     int others = clauses.count - clauses.sample;
     if (clauses.count > FEW_CLAUSES && clauses.sample >= MIN_CLAUSES)
         others = 0;

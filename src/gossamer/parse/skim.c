@@ -434,7 +434,8 @@ static enum verdict named(
     Py_ssize_t *taken)
 {
     for (size_t number = 0; number < sizeof FREQUENT / sizeof *FREQUENT; number++) {
-        if (length_of(text) >= FREQUENT[number].length &&
+        if (*text.at == (byte)*FREQUENT[number].name &&
+            length_of(text) >= FREQUENT[number].length &&
             !memcmp(text.at, FREQUENT[number].name, FREQUENT[number].length)) {
             *length = strlen(FREQUENT[number].text);
             memcpy(out, FREQUENT[number].text, *length);
@@ -1681,25 +1682,28 @@ static const byte *after_comment(const byte *at, const byte *end)
 }
 
 #ifdef HAS_SIXTEENS
-/* Puts text up to a place, if it is plain; 0 if it is not. Behind it are sixteen bytes at least. */
-static inline int put_plain_text(struct page *page, const byte *at, const byte *end)
+/* Puts text up to a place, or up to a line end or a reference before it, or none of it if not all is
+ * wanted; returns where. The room was reserved, and behind the place are sixteen bytes at least. */
+static inline const byte *put_plain_text(struct page *page, const byte *at, const byte *end)
 {
     byte *out = page->text.bytes + page->text.length;
     if (!wants_text(page, page->text.length + (size_t)(end - at)))
-        return !wants_text(page, page->text.length);
+        return wants_text(page, page->text.length) ? at : end;
+    page->text.length += (size_t)(end - at);
     /* The first time without asking whether there is any: nobody can guess that. */
-    const byte *from = at;
     do {
-        sixteen bytes = sixteen_at(from);
+        sixteen bytes = sixteen_at(at);
         _mm_storeu_si128((sixteen *)out, bytes);
         uint32_t odd = bits_of(either(are(bytes, '&'), are(bytes, '\r')));
-        if (odd && first_bit(odd) < end - from)
-            return 0;
-        from += 16;
+        if (odd && first_bit(odd) < end - at) {
+            at += first_bit(odd);
+            page->text.length -= (size_t)(end - at);
+            return at;
+        }
+        at += 16;
         out += 16;
-    } while (from < end);
-    page->text.length += (size_t)(end - at);
-    return 1;
+    } while (at < end);
+    return end;
 }
 
 /* Passes over text and over tags that mean nothing here, as long as these are of the usual form. Only
@@ -1710,7 +1714,10 @@ static const byte *hurry(struct page *page, const byte *at)
     for (;;) {
         struct ahead ahead = {at, marks_ahead(page->marks, (size_t)(at - page->start))};
         const byte *angle = next_such(page, &ahead, '<', last), *mark = next_mark(page, &ahead);
-        if (mark >= last || !is_markup(angle, page->end) || !put_plain_text(page, at, angle))
+        if (mark >= last || !is_markup(angle, page->end))
+            return at;
+        at = put_plain_text(page, at, angle);
+        if (at != angle)
             return at;
         int is_end = angle[1] == '/';
         at = angle + 1 + is_end;
