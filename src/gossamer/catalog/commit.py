@@ -33,7 +33,7 @@ from gossamer.catalog.judging import (
 )
 from gossamer.catalog.leases import json_list
 from gossamer.catalog.many import insert_many
-from gossamer.catalog.memory import Memory
+from gossamer.catalog.memory import FirstLease, Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.recrawl import next_interval
 from gossamer.catalog.tally import Tally
@@ -41,13 +41,14 @@ from gossamer.catalog.waiting import expel
 from gossamer.config.catalog import CatalogSettings
 from gossamer.errors import CatalogError
 from gossamer.messages import Findings, Found, Kind
-from gossamer.outcomes import State
+from gossamer.outcomes import Outcome, State
 
 # Plain numbers: to look a member up and to compare with it costs several times as much.
 _PENDING: Final = int(State.PENDING)
 _LEASED: Final = int(State.LEASED)
 _DONE: Final = int(State.DONE)
 _FAILED: Final = int(State.FAILED)
+_OK: Final = int(Outcome.OK)
 _PAGE: Final = int(Kind.PAGE)
 
 
@@ -103,6 +104,8 @@ class Commit:
         self._tally = Tally()
         self._fetches: list[tuple[object, ...]] = []
         self._judged: list[tuple[object, ...]] = []
+        self._first_pages: dict[int, int] = {}
+        """By their fetches, in the order of these."""
         self._links: list[tuple[int, bytes]] = []
         self._records: list[tuple[int, str]] = []
         self._replaced: list[tuple[int]] = []
@@ -111,9 +114,7 @@ class Commit:
 
     def apply(self, verdicts: Sequence[Verdict]) -> Committed:
         """Judge documents and write all that follows from it."""
-        ids = [verdict.findings.doc_id for verdict in verdicts]
-        rows = self._connection.execute(QUERIES["url_facts"], (json_list(ids),))
-        facts = {row[0]: Facts(*row) for row in rows}
+        facts = self._facts([verdict.findings.doc_id for verdict in verdicts])
         stale = []
         live = []
         for verdict in verdicts:
@@ -124,7 +125,10 @@ class Commit:
                 live.append((verdict, known))
         originals = self._claim_contents(live)
         for verdict, known in live:
-            self._judge(verdict, known, originals)
+            if _is_first_page(verdict, known, originals):
+                self._judge_first_page(verdict.findings, known)
+            else:
+                self._judge(verdict, known, originals)
             if self._gate is not None and known.priority < 0 and not known.visits:
                 self._tell(self._gate, known, verdict.findings)
         self._write()
@@ -135,6 +139,21 @@ class Commit:
             expel(self._connection, self._tally, self._gate)
         self._tally.write(self._connection, self._memory.new_turn(), self._now)
         return Committed(len(live), len(new_urls), self._tally.pages, tuple(stale))
+
+    def _facts(self, doc_ids: Sequence[int]) -> dict[int, Facts]:
+        """Return what is known of documents; it is asked for where we have not leased them."""
+        facts: dict[int, Facts] = {}
+        leased = self._memory.leased
+        if leased is not None:
+            for doc_id in doc_ids:
+                first = leased.pop(doc_id, None)
+                if first is not None:
+                    facts[doc_id] = _first_facts(doc_id, first)
+            doc_ids = [doc_id for doc_id in doc_ids if doc_id not in facts]
+        if doc_ids:
+            rows = self._connection.execute(QUERIES["url_facts"], (json_list(doc_ids),))
+            facts |= {row[0]: Facts(*row) for row in rows}
+        return facts
 
     def _claim_contents(self, live: Sequence[tuple[Verdict, Facts]]) -> dict[bytes, int]:
         """Return the first document of each body in the batch."""
@@ -154,6 +173,16 @@ class Commit:
             for checksum, _ in claims
             if checksum is not None
         }
+
+    def _judge_first_page(self, findings: Findings, known: Facts) -> None:
+        """Do as `_judge` does, but for what can be otherwise only with other documents."""
+        doc_id = known.doc_id
+        self._first_pages[self._keep_fetch(findings, known, None)] = doc_id
+        if known.kind == _PAGE:
+            self._tally.pages += 1
+        self._tally.move(known.host_id, _LEASED, _DONE)
+        self._tally.judge(None, _OK)
+        self._gather(findings, doc_id)
 
     def _judge(self, verdict: Verdict, known: Facts, originals: dict[bytes, int]) -> None:
         findings, state = verdict.findings, int(verdict.state)
@@ -187,16 +216,23 @@ class Commit:
         is_replaced = (
             known.last_page is not None and state != _PENDING and findings.outcome in SUCCESSORS
         )
-        if (findings.targets or is_replaced) and self._settings.keep_links:
-            self._links.append((known.doc_id, findings.targets))
-        if findings.found:
-            is_copy = duplicate_of is not None and not self._settings.follow_duplicates
-            found = map(kept_out, findings.found) if is_copy else findings.found
-            self._found += [(item, known.doc_id) for item in found]
-        if findings.records:
-            self._records += [(known.doc_id, record) for record in findings.records]
         if is_replaced:
             self._replaced.append((known.doc_id,))
+        self._gather(
+            findings, known.doc_id, is_copy=duplicate_of is not None, is_replaced=is_replaced
+        )
+
+    def _gather(
+        self, findings: Findings, doc_id: int, *, is_copy: bool = False, is_replaced: bool = False
+    ) -> None:
+        """Take what a document leads to and what was made of it."""
+        if (findings.targets or is_replaced) and self._settings.keep_links:
+            self._links.append((doc_id, findings.targets))
+        if findings.found:
+            keeps_out = is_copy and not self._settings.follow_duplicates
+            found = map(kept_out, findings.found) if keeps_out else findings.found
+            self._found += [(item, doc_id) for item in found]
+        self._records += [(doc_id, record) for record in findings.records]
 
     def _tell(self, gate: Gate, known: Facts, findings: Findings) -> None:
         """Tell the gate what a URL on probation brought."""
@@ -270,10 +306,27 @@ class Commit:
         write = self._connection.executemany
         insert_many(self._connection, QUERIES["insert_fetch"], self._fetches)
         write(QUERIES["judge_url"], self._judged)
+        self._write_first_pages()
         insert_many(self._connection, QUERIES["put_links"], self._links)
         write(QUERIES["delete_records"], self._replaced)
         insert_many(self._connection, QUERIES["insert_record"], self._records)
         write(QUERIES["extend_file"], [(end, file_id) for file_id, end in self._ends.items()])
+
+    def _write_first_pages(self) -> None:
+        """Judge all of them by one statement, which tells them by their places in a list."""
+        if not self._first_pages:
+            return
+        fetch_ids = range(next(iter(self._first_pages)), next(reversed(self._first_pages)) + 1)
+        interval = self._first_interval
+        self._connection.execute(
+            QUERIES["judge_first_pages"],
+            {
+                "recrawl_seconds": interval,
+                "next_fetch_at": self._now + interval,
+                "first_fetch": fetch_ids[0],
+                "doc_ids": json_list([self._first_pages.get(each, "null") for each in fetch_ids]),
+            },
+        )
 
 
 def results_only(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -321,3 +374,26 @@ def put_robots(connection: sqlite3.Connection, records: Sequence[RobotsRecord]) 
         for record in records
     ]  # fmt: skip
     connection.executemany(QUERIES["put_robots"], rows)
+
+
+def _is_first_page(verdict: Verdict, known: Facts, originals: dict[bytes, int]) -> bool:
+    """Whether a page came well, at the first try of a URL of which nothing had come before."""
+    findings = verdict.findings
+    return (
+        known.outcome is None
+        and known.last_fetch is None
+        and not (known.visits or known.tries)
+        and findings.outcome == _OK
+        and 200 <= findings.status < 300
+        and findings.fetched_at > 0
+        and findings.tries == 1
+        and verdict.state == _DONE
+        and verdict.due_at <= 0
+        and (not originals or originals.get(findings.checksum or b"") in (None, known.doc_id))
+    )
+
+
+def _first_facts(doc_id: int, first: FirstLease) -> Facts:
+    host_id, kind, tries = first
+    # On probation none of them is: those are leased by another statement.
+    return Facts(doc_id, host_id, _LEASED, kind, None, tries, 0, 0, None, None, None, None, 0, None)

@@ -5,20 +5,26 @@ from typing import Final
 _SHA1: Final = "sha1:"
 _BASE32: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuv"
-_TO_DIGITS: Final = str.maketrans(_BASE32, _DIGITS)
+# What is no letter of theirs becomes what is no digit.
+_TO_DIGITS: Final = bytes(
+    ord(_DIGITS[_BASE32.index(chr(byte))]) if chr(byte) in _BASE32 else ord("!")
+    for byte in range(256)
+)
 _SHA1_BYTES: Final = 20
-_SHA1_LETTERS: Final = frozenset(_BASE32)
 # Marks what is not a SHA-1, and makes it longer or shorter than one.
 _OTHER: Final = b"="
 
 
 def packed_digest(digest: str) -> bytes:
     """Return the short form of a digest; a kind that is not known is kept as it is written."""
-    letters = digest[5:]
-    if len(digest) == 37 and digest.startswith(_SHA1) and _SHA1_LETTERS.issuperset(letters):
+    written = digest.encode()
+    if len(written) == 37 and digest.startswith(_SHA1):
         # int() reads base 32 many times faster than base64.b32decode; each page needs it.
-        return int(letters.translate(_TO_DIGITS), 32).to_bytes(_SHA1_BYTES, "big")
-    other = _OTHER + digest.encode()
+        try:
+            return int(written[5:].translate(_TO_DIGITS), 32).to_bytes(_SHA1_BYTES, "big")
+        except ValueError:
+            pass
+    other = _OTHER + written
     return other if len(other) != _SHA1_BYTES else _OTHER + other
 
 

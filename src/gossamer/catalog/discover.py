@@ -46,8 +46,13 @@ def discover(
         earlier = wanted.get(item.md5)
         if earlier is None or (item.state == _PENDING and is_doubtful(earlier[0])):
             wanted[item.md5] = finding
+    entered = memory.entered
     if known is None:
-        known = known_urls(connection, list(wanted))
+        asked = list(wanted)
+        # To be named by a person helps more URLs than to be found.
+        if entered is not None and not named:
+            wanted, asked = entered.sift(wanted)
+        known = known_urls(connection, asked)
     rows: list[tuple[object, ...]] = []
     doc_ids = []
     host = None
@@ -73,6 +78,8 @@ def discover(
                 "\n".join(item.via) if item.via else None, item.detail or None,
             )
         )  # fmt: skip
+        if entered is not None:
+            entered.add(item)
         tally.move(host_id, None, item.state)
         if item.outcome is not None:
             tally.judge(None, item.outcome)

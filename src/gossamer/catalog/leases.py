@@ -13,14 +13,14 @@ from typing import Final
 
 from gossamer.catalog.catalog import Recovery
 from gossamer.catalog.judging import MOST_ON_PROBATION
-from gossamer.catalog.memory import Memory
+from gossamer.catalog.memory import FirstLease, Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
 from gossamer.catalog.throttle import Throttle
 from gossamer.messages import Due, Kind
 from gossamer.outcomes import State
 
-_Row = tuple[int, str, int, int, int, str | None, int | None]
+_Row = tuple[int, str, int, int, int, str | None, int | None, int]
 _KINDS: Final = tuple(Kind(number) for number in range(len(Kind)))
 
 
@@ -159,7 +159,10 @@ def _lease_host(
         if len(rows) == limit:
             connection.execute(QUERIES["rest_host"], {"host_id": host_id, "until": until})
     batch = []
-    for doc_id, url, depth, kind, tries, via, last_page in rows:
+    first = memory.leased
+    for doc_id, url, depth, kind, tries, via, last_page, is_first in rows:
+        if is_first and first is not None:
+            first[doc_id] = FirstLease(host_id, kind, tries)
         etag = last_modified = None
         if last_page is not None:
             etag, last_modified = connection.execute(QUERIES["validators"], (last_page,)).fetchone()
@@ -185,6 +188,7 @@ def _next_rows(
 
 def release(
     connection: sqlite3.Connection,
+    memory: Memory,
     doc_ids: Iterable[int],
     tally: Tally,
     due_at: float,
@@ -196,8 +200,10 @@ def release(
     connection.executemany(
         QUERIES["release_url"], [(due_at, int(died), doc_id) for doc_id, _ in leased]
     )
-    for _, host_id in leased:
+    for doc_id, host_id in leased:
         tally.move(host_id, State.LEASED, State.PENDING, due_at)
+        if memory.leased is not None:
+            memory.leased.pop(doc_id, None)
     return len(leased)
 
 
@@ -226,6 +232,6 @@ def try_again(
     return len(rows)
 
 
-def json_list(numbers: Iterable[int]) -> str:
-    """Return numbers as the parameter of a `json_each`: one statement for any count of them."""
+def json_list(numbers: Iterable[int | str]) -> str:
+    """Return numbers, or `null`, as the parameter of a `json_each`: for any count of them."""
     return f"[{','.join(map(str, numbers))}]"

@@ -1,8 +1,9 @@
-"""What the writer keeps in memory: the next numbers, and the ids of hosts and files."""
+"""What the writer keeps in memory: the next numbers, known ids, and what it wrote itself."""
 
 import sqlite3
-from typing import Final
+from typing import Final, NamedTuple
 
+from gossamer.catalog.entered import Entered
 from gossamer.catalog.judging import MAX_DOC_ID
 from gossamer.catalog.queries import QUERIES
 from gossamer.errors import CatalogError
@@ -11,11 +12,24 @@ _MAX_HOSTS: Final = 50_000
 _MAX_FILES: Final = 1_000
 
 
+class FirstLease(NamedTuple):
+    """What a commit needs to know of a document that nothing is known of but its URL."""
+
+    host_id: int
+    kind: int
+    tries: int
+
+
 class Memory:
     """Numbers to give out next; made anew whenever a transaction failed."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, is_alone: bool = False) -> None:
+        """`is_alone`: nobody else changes URLs meanwhile, so that they are as we left them."""
         self.reread(connection)
+        self.entered = Entered(is_empty=self._next_doc_id == 1) if is_alone else None
+        """URLs that were entered from here; None: they may be otherwise by now."""
+        self.leased: dict[int, FirstLease] | None = {} if is_alone else None
+        """Documents that were leased from here, and never judged before; None: they may be back."""
         self._host_ids: dict[str, int] = {}
         self._file_ids: dict[str, int] = {}
 

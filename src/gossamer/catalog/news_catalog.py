@@ -50,6 +50,7 @@ class NewsCatalog(SqliteCatalog):
     _rules = Rules(NewsSettings())
     # A lease plans feeds, too.
     _syncs_leases = True
+    _changes_by_itself = True
 
     @property
     def database(self) -> Database:

@@ -11,21 +11,23 @@ SELECT host_id, name FROM host WHERE turn IS NOT NULL ORDER BY turn, host_id;
 
 -- name: fresh_urls
 -- The next URLs of a host that were never tried, breadth first; none on probation.
-SELECT doc_id, url, depth, kind, tries, via, last_page FROM url
+SELECT doc_id, url, depth, kind, tries, via, last_page,
+    outcome IS NULL AND visits = 0 AND last_fetch IS NULL
+FROM url
 WHERE state = 0 AND host_id = :host_id AND due_at = 0 AND priority >= 0
 ORDER BY priority DESC, doc_id
 LIMIT :count;
 
 -- name: retries
 -- The next retries of a host.
-SELECT doc_id, url, depth, kind, tries, via, last_page FROM url
+SELECT doc_id, url, depth, kind, tries, via, last_page, 0 FROM url
 WHERE state = 0 AND host_id = :host_id AND due_at > 0 AND due_at <= :now AND priority >= 0
 ORDER BY due_at, priority DESC, doc_id
 LIMIT :count;
 
 -- name: urls_on_probation
 -- The next URLs of a host that are on probation.
-SELECT doc_id, url, depth, kind, tries, via, last_page FROM url
+SELECT doc_id, url, depth, kind, tries, via, last_page, 0 FROM url
 WHERE state = 0 AND host_id = :host_id AND due_at <= :now AND priority < 0
 ORDER BY due_at, priority DESC, doc_id
 LIMIT :count;
@@ -207,6 +209,14 @@ UPDATE url SET state = ?, outcome = ?, due_at = ?, tries = ?, visits = ?, change
     recrawl_seconds = ?, next_fetch_at = ?, last_fetch = ?, last_page = ?, duplicate_of = ?,
     detail = ?, delivered_at = NULL
 WHERE doc_id = ?;
+
+-- name: judge_first_pages
+-- Documents are done at their first try; each stands in the list where its fetch does.
+UPDATE url SET state = 2, outcome = 1, due_at = 0, tries = 1, visits = 1, changes = 0,
+    recrawl_seconds = :recrawl_seconds, next_fetch_at = :next_fetch_at,
+    last_fetch = :first_fetch + judged.key, last_page = :first_fetch + judged.key,
+    duplicate_of = NULL, detail = NULL, delivered_at = NULL
+FROM json_each(:doc_ids) AS judged WHERE url.doc_id = judged.value;
 
 -- name: insert_content
 -- The first document with a body owns it.

@@ -25,6 +25,7 @@ class ServiceCatalog(SqliteCatalog):
 
     # A lease may end members of sites, too.
     _syncs_leases = True
+    _changes_by_itself = True
 
     def __init__(
         self, database: Database, settings: CatalogSettings, *, shared: bool = False

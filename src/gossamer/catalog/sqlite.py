@@ -55,6 +55,8 @@ class SqliteCatalog(SqliteReader):
     _throttle: Throttle | None = None
     _syncs_leases = False
     """A lease that a loss of power undoes is a pending URL: what every lease becomes after it."""
+    _changes_by_itself = False
+    """Whether URLs are changed by more than `Catalog` has, which `Memory` would not know."""
 
     def __init__(
         self, database: Database, settings: CatalogSettings, *, shared: bool = False
@@ -117,7 +119,9 @@ class SqliteCatalog(SqliteReader):
         """
         self._longest_wait_seconds = longest_wait_seconds
         self._latest_now = now
-        with self._counting("begin a run", now) as (connection, _, tally):
+        with self._counting("begin a run", now) as (connection, memory, tally):
+            if memory.leased is not None:
+                memory.leased.clear()
             # Of those who share a catalog, some may go by the clock of another machine.
             last = leases.last_moment(connection, by_fetches=not self._shared)
             if now < last:
@@ -202,8 +206,8 @@ class SqliteCatalog(SqliteReader):
         self, doc_ids: Iterable[int], now: float, *, due_at: float = 0.0, died: bool = False
     ) -> int:
         """Return leases unused; no try is counted, but a death is when `died`."""
-        with self._counting("release URLs", now) as (connection, _, tally):
-            return leases.release(connection, doc_ids, tally, due_at, died=died)
+        with self._counting("release URLs", now) as (connection, memory, tally):
+            return leases.release(connection, memory, doc_ids, tally, due_at, died=died)
 
     def commit(
         self,
@@ -276,7 +280,9 @@ class SqliteCatalog(SqliteReader):
         self, doc_ids: Iterable[int], outcome: Outcome, now: float, detail: str = ""
     ) -> int:
         """Turn pending URLs into excluded ones; return how many."""
-        with self._counting("keep URLs out", now) as (connection, _, tally):
+        with self._counting("keep URLs out", now) as (connection, memory, tally):
+            if memory.entered is not None:
+                memory.entered.forget()
             return waiting.keep_out(connection, tally, doc_ids, outcome, detail)
 
     def set_host(self, clock: HostClock) -> None:
@@ -362,7 +368,8 @@ class SqliteCatalog(SqliteReader):
                 self._memory.reread(connection)
             self._seen_version = version
         if self._memory is None:
-            self._memory = Memory(connection)
+            is_alone = not self._shared and not self._changes_by_itself
+            self._memory = Memory(connection, is_alone=is_alone)
         return self._memory
 
     @contextmanager
