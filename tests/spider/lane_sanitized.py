@@ -31,7 +31,7 @@ def main(built: str) -> None:
         visit = Visit(number, number, "::1", f"{BASE}{number}")
         descriptor = ours.detach()
         assert lane.adopt(descriptor, "::1", idle, visit, b"x", 1.0, 1.0, 1.0, 0.0)
-        length = random.choice((0, 7, 4_000, 40_000))
+        length = random.choice((0, 7, 4_000, 40_000, 90_000))
         usual = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length
         answer = random.choice((head, usual, usual)) + b"x" * random.choice((length, length + 1, 5))
         gone: list[tuple[int, ...]] = []

@@ -58,7 +58,7 @@ def _made(number: int) -> tuple[bytes, list[int]]:
     head = re.sub(rb"(?s)(?<=\r\n\r\n).*", b"", head)
     if random.random() < 0.5:
         head = page(b"", b"Connection: keep-alive").replace(b"Content-Length: 0\r\n", b"")
-        length = random.choice((0, 1, 5, 4_000, 30_000, 32_768, 40_000))
+        length = random.choice((0, 1, 5, 4_000, 32_700, 32_768, 90_000, 262_144))
         head = head.replace(b"\r\n\r\n", b"\r\nContent-Length: %d\r\n\r\n" % length)
     else:
         found = re.search(rb"(?i)content-length: *(\d{1,5})\s", head)
@@ -94,6 +94,9 @@ BEHAVIOURS = {case.name: case.behaviour for case in CASES} | {
     "reset-in-head": _reset_after(b"HTTP/1.1 200 OK\r\nContent-"),
     "reset-in-body": _reset_after(page(b"hello")[:-2]),
     "reset-in-long-body": _reset_after(page(b"hello" * 10_000)[:-2]),
+    "reset-in-large-body": _reset_after(page(b"hello" * 40_000)[:-2]),
+    "reset-after-large-body": _reset_after(page(b"hello" * 40_000)),
+    "large": page(b"large" * 40_000),
     "reset-after-body": _reset_after(page(b"hello")),
     "close": page(b"hello", b"Connection: close", keep=False),
     "http-1.0": page(b"hello").replace(b"HTTP/1.1", b"HTTP/1.0"),
@@ -104,6 +107,9 @@ MORE_CASES = (
     "reset-in-head",
     "reset-in-body",
     "reset-in-long-body",
+    "reset-in-large-body",
+    "reset-after-large-body",
+    "large",
     "reset-after-body",
     "close",
     "http-1.0",

@@ -430,6 +430,54 @@ def test_the_oldest_idle_connection_makes_room(make_pair: MakePair) -> None:
     assert pair.idle == []
 
 
+@pytest.mark.parametrize("size", [1_000, 32_768, 90_000])
+@pytest.mark.parametrize("first", [40, 900, 32_768, 33_000])
+def test_a_page_is_taken_once_it_is_whole(make_pair: MakePair, size: int, first: int) -> None:
+    pair = make_pair(1)
+    theirs = pair.adopt(1)
+    assert theirs is not None
+    pair.collect(5.0)
+    for number in range(2, 5):
+        assert pair.lane.send(visit(number, f"{pair.base}{number}"), 10.0, 11.0)
+        body = bytes([64 + number]) * size
+        answer = page(body)
+        theirs.sendall(answer[:first])
+        if first < len(answer):
+            assert pair.collect(12.0) == []
+            assert pair.idle == []
+            theirs.sendall(answer[first:])
+        assert pair.collect(12.0) == [number]
+        assert pair.finished[0].body == body
+        assert pair.finished[0].head + body == answer
+        assert pair.idle == [0]
+    assert pair.left == []
+
+
+def test_who_gets_an_unfinished_page_hears_of_each_byte(
+    make_spider: MakeSpider, make_without: MakeWithout
+) -> None:
+    """That the system told of nothing before it was whole must not outlast the lane."""
+    body = b"k" * 150_000
+
+    def in_two_parts(connection: Connection) -> bool:
+        connection.send(page(body)[:100_000])
+        time.sleep(1.5)
+        connection.send(page(body)[100_000:-10])
+        time.sleep(0.2)
+        connection.send(page(body)[-10:])
+        return True
+
+    behaviours = {"good": page(b"good page"), "two": in_two_parts}
+    with RawServer(behaviours) as server:
+        for make in (make_spider, make_without):
+            spider = make()
+            prove(spider, f"http://a.example:{server.port}")
+            fetch = fetch_one(spider, f"http://a.example:{server.port}/two")
+            assert (fetch.outcome, fetch.body) == (Outcome.OK, body)
+            assert 1_600 <= fetch.milliseconds < 10_000
+        assert server.accepted == 2
+
+
 def test_idle_connections_are_closed_after_a_while(make_pair: MakePair) -> None:
     pair = make_pair(4)
     theirs = [pair.adopt(number) for number in range(3)]

@@ -6,8 +6,8 @@
  * piece. So whatever else arrives is still in the connection when it is handed back, and
  * whoever gets it sees what it would have seen without us.
  *
- * Responses come from strangers. No more than MOST_BYTES of one are looked at, MOST_LOOKS times;
- * nothing recurses, and the number of places is fixed.
+ * Responses come from strangers. No more than PEEK_BYTES of one are looked at, MOST_LOOKS times; one
+ * that is longer than MOST_BYTES is nobody's here. Nothing recurses, and the number of places is fixed.
  */
 
 #define PY_SSIZE_T_CLEAN
@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,7 +24,9 @@
 
 enum {
     /* Well below what the system takes in for a connection that nobody reads. */
-    MOST_BYTES = 32768,
+    PEEK_BYTES = 32768,
+    /* The system takes in more where it knows that more is waited for. */
+    MOST_BYTES = 262144,
     MOST_LOOKS = 32,
     MOST_EVENTS = 64,
     MOST_URL_BYTES = 4096,
@@ -41,6 +44,8 @@ typedef struct {
     long served;
     /* How much makes the response whole; 0 before that is known. */
     Py_ssize_t whole;
+    /* Whether the system tells of nothing before the response is whole. */
+    int is_patient;
     /* Connections of the same route that are idle. */
     PyObject *idle;
     PyObject *address;
@@ -80,7 +85,7 @@ typedef struct {
     PyObject *base;
     PyObject *rest;
     PyObject *idle;
-    char bytes[MOST_BYTES];
+    char bytes[PEEK_BYTES];
 } Lane;
 
 /* --------------------------------------------------------------------------------------- places */
@@ -91,6 +96,17 @@ static void set(PyObject **where, PyObject *value)
     Py_XINCREF(value);
     *where = value;
     Py_XDECREF(before);
+}
+
+/* Has the system tell of a connection once so much has arrived, and take that in. */
+static int wait_for(Place *place, Py_ssize_t size)
+{
+    int wanted = (int)size, granted = 0;
+    socklen_t length = sizeof granted;
+    place->is_patient = size > 1;
+    return !setsockopt(place->descriptor, SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof wanted) &&
+           !getsockopt(place->descriptor, SOL_SOCKET, SO_RCVLOWAT, &granted, &length) &&
+           granted >= wanted;
 }
 
 static void clear_visit(Lane *lane, Place *place)
@@ -117,6 +133,8 @@ static int unlist(Lane *lane, Place *place)
 static int vacate(Lane *lane, Place *place)
 {
     int descriptor = place->descriptor;
+    if (place->is_patient)
+        wait_for(place, 1);
     epoll_ctl(lane->poller, EPOLL_CTL_DEL, descriptor, NULL);
     place->descriptor = -1;
     clear_visit(lane, place);
@@ -155,6 +173,8 @@ static int become_idle(Lane *lane, Place *place, double now)
 {
     PyObject *number = PyLong_FromSsize_t(place - lane->places);
     place->idle_since = now;
+    if (place->is_patient)
+        wait_for(place, 1);
     int result = number ? PyList_Append(place->idle, number) : -1;
     Py_XDECREF(number);
     return result;
@@ -295,21 +315,62 @@ static int is_head_over(Part data)
     return 0;
 }
 
-/* What is to be done about a response that is not whole. */
+/* What is to be done about a response of which not even the head is whole. */
 static Found unfinished(Place *place, Part data, int is_gone)
 {
     if (is_gone)
         /* Where not even one line came, a kept connection counts as dead, as for libcurl. */
         return memchr(data.at, '\n', (size_t)data.length) ? LEFT : DEAD;
-    return data.length == MOST_BYTES || ++place->looks == MOST_LOOKS ? LEFT : WAITING;
+    return data.length == PEEK_BYTES || ++place->looks == MOST_LOOKS ? LEFT : WAITING;
 }
 
-static PyObject *fetch_of(Lane *lane, Place *place, Usual *usual, double now)
+/* What is to be done about one of which only a part of the body is missing. */
+static Found partial(Place *place, int is_gone)
 {
-    Py_ssize_t length = (Py_ssize_t)usual->length;
-    PyObject *body = PyBytes_FromStringAndSize(lane->bytes + usual->size, length);
-    if (!body)
+    if (is_gone || ++place->looks == MOST_LOOKS)
+        return LEFT;
+    return place->is_patient || wait_for(place, place->whole) ? WAITING : LEFT;
+}
+
+/* Returns how much has arrived; below zero if that cannot be told. */
+static Py_ssize_t arrived(const Place *place)
+{
+    int size = -1;
+    return ioctl(place->descriptor, FIONREAD, &size) < 0 ? -1 : size;
+}
+
+/* Takes the body of a whole response out of the connection, of which so much has been looked at; NULL
+ * without an error if that fails. */
+static PyObject *take_body(Lane *lane, const Place *place, const Usual *usual, Py_ssize_t peeked)
+{
+    Py_ssize_t length = (Py_ssize_t)usual->length, taken = 0;
+    if (place->whole <= peeked) {
+        PyObject *body = PyBytes_FromStringAndSize(lane->bytes + usual->size, length);
+        /* Where it is not thrown away but copied, it is what stands there already. */
+        if (body && recv(place->descriptor, lane->bytes, (size_t)place->whole,
+                         MSG_TRUNC | MSG_DONTWAIT) != (ssize_t)place->whole)
+            Py_CLEAR(body);
+        return body;
+    }
+    PyObject *body = PyBytes_FromStringAndSize(NULL, length);
+    char *bytes = body ? PyBytes_AsString(body) : NULL;
+    ssize_t size = -1;
+    if (bytes)
+        size = recv(place->descriptor, lane->bytes, (size_t)usual->size, MSG_DONTWAIT);
+    if (size != usual->size) {
+        Py_XDECREF(body);
         return NULL;
+    }
+    while (taken < length && (size = recv(place->descriptor, bytes + taken,
+                                          (size_t)(length - taken), MSG_DONTWAIT)) > 0)
+        taken += size;
+    if (taken < length)
+        Py_CLEAR(body);
+    return body;
+}
+
+static PyObject *fetch_of(Lane *lane, Place *place, Usual *usual, PyObject *body, double now)
+{
     PyObject *arguments = Py_BuildValue(
         "(OOOiOOy#OOOOOddL)", place->visit, lane->outcome, lane->no_text, usual->status,
         usual->version, place->request, lane->bytes, usual->size, usual->headers, body, body,
@@ -317,26 +378,26 @@ static PyObject *fetch_of(Lane *lane, Place *place, Usual *usual, double now)
         (long long)((now - place->started) * 1000.0));
     PyObject *fetch = arguments ? PyObject_Call(lane->make_fetch, arguments, NULL) : NULL;
     Py_XDECREF(arguments);
-    Py_DECREF(body);
     return fetch;
 }
 
 /* Takes a whole response out of the connection. */
-static Found take(Lane *lane, Place *place, Usual *usual, int is_gone, double now,
-                  PyObject *finished)
+static Found take(Lane *lane, Place *place, Usual *usual, Py_ssize_t peeked, int is_gone,
+                  double now, PyObject *finished)
 {
-    size_t whole = (size_t)place->whole;
-    PyObject *fetch = fetch_of(lane, place, usual, now);
-    if (!fetch)
-        return FAILED;
-    int result = PyList_Append(finished, fetch);
-    Py_DECREF(fetch);
+    PyObject *body = take_body(lane, place, usual, peeked);
+    if (!body)
+        /* The system has gone back on what it said: nothing of it can be used. */
+        return PyErr_Occurred() ? FAILED : DEAD;
+    PyObject *fetch = fetch_of(lane, place, usual, body, now);
+    Py_DECREF(body);
+    int result = fetch ? PyList_Append(finished, fetch) : -1;
+    Py_XDECREF(fetch);
     if (result < 0)
         return FAILED;
     clear_visit(lane, place);
     place->served++;
-    if (is_gone ||
-        recv(place->descriptor, lane->bytes, whole, MSG_TRUNC | MSG_DONTWAIT) != (ssize_t)whole)
+    if (is_gone)
         close_place(lane, place);
     else if (become_idle(lane, place, now) < 0)
         return FAILED;
@@ -353,14 +414,14 @@ static Found read_response(Lane *lane, Place *place, Part data, int is_gone, dou
         return is_head_over(data) ? LEFT : unfinished(place, data, is_gone);
     }
     Found found = LEFT;
-    /* What is more than the response is for libcurl to judge. */
-    if (usual.length <= lane->max_body && usual.length <= MOST_BYTES - usual.size &&
-        data.length <= usual.size + (Py_ssize_t)usual.length && is_kept(usual.headers)) {
+    if (usual.length <= lane->max_body && usual.length <= MOST_BYTES && is_kept(usual.headers)) {
         place->whole = usual.size + (Py_ssize_t)usual.length;
-        if (data.length == place->whole)
-            found = take(lane, place, &usual, is_gone, now, finished);
-        else
-            found = unfinished(place, data, is_gone);
+        Py_ssize_t size = data.length < place->whole ? arrived(place) : data.length;
+        if (size == place->whole)
+            found = take(lane, place, &usual, data.length, is_gone, now, finished);
+        else if (size < place->whole)
+            found = partial(place, is_gone);
+        /* What is more than the response is for libcurl to judge. */
     }
     Py_DECREF(usual.headers);
     return found;
@@ -371,15 +432,15 @@ static Found look(Lane *lane, Place *place, uint32_t events, double now, PyObjec
 {
     int is_gone = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     ssize_t size;
+    if (place->whole && !is_gone && arrived(place) < place->whole)
+        return partial(place, 0);
     do
-        size = recv(place->descriptor, lane->bytes, MOST_BYTES, MSG_PEEK | MSG_DONTWAIT);
+        size = recv(place->descriptor, lane->bytes, PEEK_BYTES, MSG_PEEK | MSG_DONTWAIT);
     while (size < 0 && errno == EINTR);
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && !is_gone)
         return WAITING;
     if (size <= 0)
         return DEAD;
-    if (place->whole && size < place->whole && !is_gone)
-        return unfinished(place, (Part){lane->bytes, size}, 0);
     if (memcmp(lane->bytes, BEGINNING, (size_t)(size < BEGINNING_BYTES ? size : BEGINNING_BYTES)))
         return LEFT;
     return read_response(lane, place, (Part){lane->bytes, size}, is_gone, now, finished);

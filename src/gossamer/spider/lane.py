@@ -45,7 +45,7 @@ connection has brought."""
 
 MOST_PLACES: Final = 1_024
 # Responses that the compiled part keeps to (MOST_BYTES there).
-_MOST_BYTES: Final = 32_768
+_MOST_BYTES: Final = 262_144
 # To enter and to leave costs as much as so many pages save.
 _WORTH_ITS_WAY: Final = 8
 _MOST_NEEDED: Final = 64
