@@ -535,3 +535,19 @@ def test_threads_share_nothing(make_spider: MakeSpider, site: str) -> None:
     for thread in threads:
         thread.join(20)
     assert done == [9] * 60
+
+
+def test_servers_that_are_seldom_ordinary_stay_out(
+    spider: Spider, server: RawServer, site: str
+) -> None:
+    """To go to and fro costs more than it saves; whoever has become ordinary enters again."""
+    entered = 0
+    for name in ("good", "good", "missing") * 30:
+        spider.start(visit(1, f"{site}/{name}"))
+        entered += in_lane(spider)
+        rest_of(spider)
+    assert entered <= 10
+    for _ in range(70):
+        fetch_one(spider, f"{site}/good")
+    fetch_in_lane(spider, f"{site}/good")
+    assert server.accepted == 1
