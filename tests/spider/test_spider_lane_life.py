@@ -505,7 +505,7 @@ def test_what_takes_long_leaves_with_its_times(make_pair: MakePair) -> None:
     pair.lane.forgive(12.0, 1.5)
     assert pair.lane.sweep(12.4, 1.0, 118.0) == []
     ((descriptor, *rest),) = pair.lane.sweep(12.5, 1.0, 118.0)
-    assert rest == [order, 10.0, 11.0, 10.5, 1.5, 1]
+    assert rest == [order, 10.0, 11.0, 10.5, 1.5, 1, b""]
     assert pair.lane.open_count() == 0
     with socket.socket(fileno=descriptor) as left:
         theirs.recv(100)

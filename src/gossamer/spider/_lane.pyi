@@ -4,7 +4,7 @@ from typing import Any, Self, TypeAlias
 
 from gossamer.messages import Fetch, Visit
 
-Left: TypeAlias = tuple[int, Visit, float, float, float, float, int]
+Left: TypeAlias = tuple[int, Visit, float, float, float, float, int, bytes]
 
 class Lane:
     def __new__(

@@ -152,6 +152,8 @@ class Gate:
             if transfer.carried is not None:
                 transfer.sent_at = transfer.carried.put_in_place(descriptor, loop, now)
             transfer.gate_descriptor = descriptor if transfer.is_held else OUTSIDE
+            if transfer.carried is not None and transfer.carried.taken:
+                self._begin_relay(transfer, descriptor, transfer.carried.taken)
             if transfer.visit.report_start:
                 transfer.report_sent()
 
@@ -203,14 +205,13 @@ class Gate:
         if found is None and seen < _LARGEST_PEEK_BYTES and transfer.gate_peeked < _PATIENCE_BYTES:
             transfer.gate_peeked += seen
             return
-        transfer.want_lines()
         if isinstance(found, Passed):
+            transfer.want_lines()
             if found.chunked:
                 transfer.note_wire_start(bytes_taken(self._borrow(descriptor)))
             self._let_pass(transfer)
         else:
-            self.leave(transfer)
-            self._relay(transfer, descriptor)
+            self._begin_relay(transfer, descriptor)
 
     def _let_pass(self, transfer: Held) -> None:
         self._loop.untap(transfer.gate_descriptor)
@@ -228,13 +229,16 @@ class Gate:
             found = inspect(data)
         return found, len(data)
 
-    def _relay(self, transfer: Held, descriptor: int) -> None:
+    def _begin_relay(self, transfer: Held, descriptor: int, taken: bytes = b"") -> None:
+        transfer.want_lines()
+        self.leave(transfer)
+
         def let_read(mended: Mended | None) -> None:
             if mended is not None:
                 transfer.note_mended(mended)
             _let_read(transfer)
 
-        relay = Relay(self._loop, descriptor, let_read)
+        relay = Relay(self._loop, descriptor, let_read, taken)
         transfer.note_relay(relay)
         relay.start()
 

@@ -4,7 +4,8 @@
  * idle, and then its number is in the list of its route, or busy with one visit. What arrives is only
  * looked at (MSG_PEEK) until the whole response is there and found to be usual; then it is taken in one
  * piece. So whatever else arrives is still in the connection when it is handed back, and
- * whoever gets it sees what it would have seen without us.
+ * whoever gets it sees what it would have seen without us. Only the body of a usual response that is
+ * longer than what a connection holds is taken as it comes; what was taken goes with the connection.
  *
  * Responses come from strangers. No more than PEEK_BYTES of one are looked at, MOST_LOOKS times; one
  * that is longer than MOST_BYTES is nobody's here. Nothing recurses, and the number of places is fixed.
@@ -25,7 +26,6 @@
 enum {
     /* Well below what the system takes in for a connection that nobody reads. */
     PEEK_BYTES = 32768,
-    /* The system takes in more where it knows that more is waited for. */
     MOST_BYTES = 262144,
     MOST_LOOKS = 32,
     MOST_EVENTS = 64,
@@ -44,8 +44,10 @@ typedef struct {
     long served;
     /* How much makes the response whole; 0 before that is known. */
     Py_ssize_t whole;
-    /* Whether the system tells of nothing before the response is whole. */
-    int is_patient;
+    /* Of a long response that is being taken: its head, its body, and how much of that is there. */
+    PyObject *head;
+    PyObject *body;
+    Py_ssize_t filled;
     /* Connections of the same route that are idle. */
     PyObject *idle;
     PyObject *address;
@@ -98,23 +100,15 @@ static void set(PyObject **where, PyObject *value)
     Py_XDECREF(before);
 }
 
-/* Has the system tell of a connection once so much has arrived, and take that in. */
-static int wait_for(Place *place, Py_ssize_t size)
-{
-    int wanted = (int)size, granted = 0;
-    socklen_t length = sizeof granted;
-    place->is_patient = size > 1;
-    return !setsockopt(place->descriptor, SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof wanted) &&
-           !getsockopt(place->descriptor, SOL_SOCKET, SO_RCVLOWAT, &granted, &length) &&
-           granted >= wanted;
-}
-
 static void clear_visit(Lane *lane, Place *place)
 {
     if (place->visit)
         lane->busy--;
     Py_CLEAR(place->visit);
     Py_CLEAR(place->request);
+    Py_CLEAR(place->head);
+    Py_CLEAR(place->body);
+    place->filled = 0;
 }
 
 /* Takes the number of a place off the list of idle ones, if it is there. */
@@ -133,8 +127,6 @@ static int unlist(Lane *lane, Place *place)
 static int vacate(Lane *lane, Place *place)
 {
     int descriptor = place->descriptor;
-    if (place->is_patient)
-        wait_for(place, 1);
     epoll_ctl(lane->poller, EPOLL_CTL_DEL, descriptor, NULL);
     place->descriptor = -1;
     clear_visit(lane, place);
@@ -173,8 +165,6 @@ static int become_idle(Lane *lane, Place *place, double now)
 {
     PyObject *number = PyLong_FromSsize_t(place - lane->places);
     place->idle_since = now;
-    if (place->is_patient)
-        wait_for(place, 1);
     int result = number ? PyList_Append(place->idle, number) : -1;
     Py_XDECREF(number);
     return result;
@@ -324,73 +314,30 @@ static Found unfinished(Place *place, Part data, int is_gone)
     return data.length == PEEK_BYTES || ++place->looks == MOST_LOOKS ? LEFT : WAITING;
 }
 
-/* What is to be done about one of which only a part of the body is missing. */
+/* What is to be done about a short one of which a part of the body is missing. */
 static Found partial(Place *place, int is_gone)
 {
-    if (is_gone || ++place->looks == MOST_LOOKS)
-        return LEFT;
-    return place->is_patient || wait_for(place, place->whole) ? WAITING : LEFT;
+    return is_gone || ++place->looks == MOST_LOOKS ? LEFT : WAITING;
 }
 
-/* Returns how much has arrived; below zero if that cannot be told. */
+/* Returns how much has arrived and was not taken; below zero if that cannot be told. */
 static Py_ssize_t arrived(const Place *place)
 {
     int size = -1;
     return ioctl(place->descriptor, FIONREAD, &size) < 0 ? -1 : size;
 }
 
-/* Takes the body of a whole response out of the connection, of which so much has been looked at; NULL
- * without an error if that fails. */
-static PyObject *take_body(Lane *lane, const Place *place, const Usual *usual, Py_ssize_t peeked)
-{
-    Py_ssize_t length = (Py_ssize_t)usual->length, taken = 0;
-    if (place->whole <= peeked) {
-        PyObject *body = PyBytes_FromStringAndSize(lane->bytes + usual->size, length);
-        /* Where it is not thrown away but copied, it is what stands there already. */
-        if (body && recv(place->descriptor, lane->bytes, (size_t)place->whole,
-                         MSG_TRUNC | MSG_DONTWAIT) != (ssize_t)place->whole)
-            Py_CLEAR(body);
-        return body;
-    }
-    PyObject *body = PyBytes_FromStringAndSize(NULL, length);
-    char *bytes = body ? PyBytes_AsString(body) : NULL;
-    ssize_t size = -1;
-    if (bytes)
-        size = recv(place->descriptor, lane->bytes, (size_t)usual->size, MSG_DONTWAIT);
-    if (size != usual->size) {
-        Py_XDECREF(body);
-        return NULL;
-    }
-    while (taken < length && (size = recv(place->descriptor, bytes + taken,
-                                          (size_t)(length - taken), MSG_DONTWAIT)) > 0)
-        taken += size;
-    if (taken < length)
-        Py_CLEAR(body);
-    return body;
-}
-
-static PyObject *fetch_of(Lane *lane, Place *place, Usual *usual, PyObject *body, double now)
+/* Tells of a whole response, which has been taken out of the connection. */
+static Found finish(Lane *lane, Place *place, const char *head, const Usual *usual, PyObject *body,
+                    int is_gone, double now, PyObject *finished)
 {
     PyObject *arguments = Py_BuildValue(
         "(OOOiOOy#OOOOOddL)", place->visit, lane->outcome, lane->no_text, usual->status,
-        usual->version, place->request, lane->bytes, usual->size, usual->headers, body, body,
+        usual->version, place->request, head, usual->size, usual->headers, body, body,
         lane->no_flags, place->address, place->wall, place->sent_at,
         (long long)((now - place->started) * 1000.0));
     PyObject *fetch = arguments ? PyObject_Call(lane->make_fetch, arguments, NULL) : NULL;
     Py_XDECREF(arguments);
-    return fetch;
-}
-
-/* Takes a whole response out of the connection. */
-static Found take(Lane *lane, Place *place, Usual *usual, Py_ssize_t peeked, int is_gone,
-                  double now, PyObject *finished)
-{
-    PyObject *body = take_body(lane, place, usual, peeked);
-    if (!body)
-        /* The system has gone back on what it said: nothing of it can be used. */
-        return PyErr_Occurred() ? FAILED : DEAD;
-    PyObject *fetch = fetch_of(lane, place, usual, body, now);
-    Py_DECREF(body);
     int result = fetch ? PyList_Append(finished, fetch) : -1;
     Py_XDECREF(fetch);
     if (result < 0)
@@ -402,6 +349,58 @@ static Found take(Lane *lane, Place *place, Usual *usual, Py_ssize_t peeked, int
     else if (become_idle(lane, place, now) < 0)
         return FAILED;
     return TAKEN;
+}
+
+/* Takes a whole response, all of which has been looked at, out of the connection. */
+static Found take(Lane *lane, Place *place, const Usual *usual, int is_gone, double now,
+                  PyObject *finished)
+{
+    size_t whole = (size_t)place->whole;
+    PyObject *body = PyBytes_FromStringAndSize(lane->bytes + usual->size, (Py_ssize_t)usual->length);
+    if (!body)
+        return FAILED;
+    /* Where it is not thrown away but copied, it is what stands there already. */
+    if (recv(place->descriptor, lane->bytes, whole, MSG_TRUNC | MSG_DONTWAIT) != (ssize_t)whole)
+        is_gone = 1;
+    Found found = finish(lane, place, lane->bytes, usual, body, is_gone, now, finished);
+    Py_DECREF(body);
+    return found;
+}
+
+/* Takes what has arrived of a long body. No more than that: an error is for others to find. */
+static Found take_some(Lane *lane, Place *place, int is_gone, double now, PyObject *finished)
+{
+    Usual usual;
+    char *body = PyBytes_AsString(place->body), *head = PyBytes_AsString(place->head);
+    Py_ssize_t missing = PyBytes_Size(place->body) - place->filled, size = arrived(place);
+    if (!body || !head)
+        return FAILED;
+    if (size > missing)
+        return LEFT;
+    if (size > 0)
+        size = recv(place->descriptor, body + place->filled, (size_t)size, MSG_DONTWAIT);
+    if (size > 0)
+        place->filled += size;
+    if (size < missing)
+        return is_gone || size < 0 ? LEFT : WAITING;
+    if (!read_usual(&lane->heads, (Part){head, PyBytes_Size(place->head)}, &usual))
+        return PyErr_Occurred() ? FAILED : LEFT;
+    Found found = finish(lane, place, head, &usual, place->body, is_gone, now, finished);
+    Py_DECREF(usual.headers);
+    return found;
+}
+
+/* Begins to take a response that is longer than what was looked at. */
+static Found begin_taking(Lane *lane, Place *place, const Usual *usual, int is_gone, double now,
+                          PyObject *finished)
+{
+    place->head = PyBytes_FromStringAndSize(lane->bytes, usual->size);
+    place->body = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)usual->length);
+    if (!place->head || !place->body)
+        return FAILED;
+    if (recv(place->descriptor, lane->bytes, (size_t)usual->size, MSG_DONTWAIT) != usual->size)
+        return DEAD;
+    return take_some(lane, place, is_gone, now, finished);
 }
 
 static Found read_response(Lane *lane, Place *place, Part data, int is_gone, double now,
@@ -416,10 +415,11 @@ static Found read_response(Lane *lane, Place *place, Part data, int is_gone, dou
     Found found = LEFT;
     if (usual.length <= lane->max_body && usual.length <= MOST_BYTES && is_kept(usual.headers)) {
         place->whole = usual.size + (Py_ssize_t)usual.length;
-        Py_ssize_t size = data.length < place->whole ? arrived(place) : data.length;
-        if (size == place->whole)
-            found = take(lane, place, &usual, data.length, is_gone, now, finished);
-        else if (size < place->whole)
+        if (data.length == place->whole)
+            found = take(lane, place, &usual, is_gone, now, finished);
+        else if (place->whole > PEEK_BYTES)
+            found = begin_taking(lane, place, &usual, is_gone, now, finished);
+        else if (data.length < place->whole)
             found = partial(place, is_gone);
         /* What is more than the response is for libcurl to judge. */
     }
@@ -432,6 +432,8 @@ static Found look(Lane *lane, Place *place, uint32_t events, double now, PyObjec
 {
     int is_gone = (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     ssize_t size;
+    if (place->body)
+        return take_some(lane, place, is_gone, now, finished);
     if (place->whole && !is_gone && arrived(place) < place->whole)
         return partial(place, 0);
     do
@@ -446,12 +448,30 @@ static Found look(Lane *lane, Place *place, uint32_t events, double now, PyObjec
     return read_response(lane, place, (Part){lane->bytes, size}, is_gone, now, finished);
 }
 
+/* Returns what was taken of a response. */
+static PyObject *taken_of(const Place *place)
+{
+    if (!place->body)
+        return PyBytes_FromStringAndSize(NULL, 0);
+    Py_ssize_t size = PyBytes_Size(place->head);
+    PyObject *taken = PyBytes_FromStringAndSize(NULL, size + place->filled);
+    char *at = taken ? PyBytes_AsString(taken) : NULL;
+    if (at) {
+        memcpy(at, PyBytes_AsString(place->head), (size_t)size);
+        memcpy(at + size, PyBytes_AsString(place->body), (size_t)place->filled);
+    }
+    return taken;
+}
+
 /* Vacates a place and adds what libcurl has to know to go on with its visit to a list. */
 static int leave(Lane *lane, Place *place, int is_dead, PyObject *left)
 {
-    PyObject *told = Py_BuildValue("(iOddddl)", is_dead ? -1 : place->descriptor, place->visit,
-                                   place->started, place->wall, place->sent_at, place->grace,
-                                   place->served);
+    PyObject *taken = taken_of(place);
+    PyObject *told = NULL;
+    if (taken)
+        told = Py_BuildValue("(iOddddlN)", is_dead ? -1 : place->descriptor, place->visit,
+                             place->started, place->wall, place->sent_at, place->grace,
+                             place->served, taken);
     int result = told ? PyList_Append(left, told) : -1;
     Py_XDECREF(told);
     if (result < 0)

@@ -6,7 +6,8 @@ taken over with the response in it (`take_over`). From then on ordinary visits t
 out on it, with the very bytes that libcurl would have sent. A response is only looked at until it
 is there as a whole and known to be ordinary. If it is anything else, or takes its time, libcurl
 gets the connection with all of the response still in it (`Carried`), and goes on as if it had sent
-the request itself: nothing is asked for twice. So all that is judged, mended, decoded, cut or
+the request itself: nothing is asked for twice. What was taken of a long one goes before the rest,
+by a relay. So all that is judged, mended, decoded, cut or
 timed out is so by the same code as ever.
 
 A kept connection that proves dead before a line of the response came is the exception that it is
@@ -38,10 +39,10 @@ try:
 except ImportError:
     _lane = None  # type: ignore[assignment] # mypy takes the module for granted
 
-Left = tuple[int, Visit, float, float, float, float, int]
+Left = tuple[int, Visit, float, float, float, float, int, bytes]
 """What libcurl has to go on with: descriptor (-1 if it proved dead), visit, when it was started by
-both clocks, when its request was sent, how much of the time since was ours, and how many pages the
-connection has brought."""
+both clocks, when its request was sent, how much of the time since was ours, how many pages the
+connection has brought, and what was taken of the response."""
 
 MOST_PLACES: Final = 1_024
 # Responses that the compiled part keeps to (MOST_BYTES there).
@@ -246,9 +247,11 @@ class Carried:
     nobody reads it; then the connection takes the place of that end, under the same number.
     """
 
-    def __init__(self, descriptor: int, sent_at: float = 0.0) -> None:
+    def __init__(self, descriptor: int, sent_at: float = 0.0, taken: bytes = b"") -> None:
         self._descriptor = descriptor
         self._sent_at = sent_at
+        self.taken = taken
+        """The beginning of the response, which is no longer in the connection."""
         self._sink: socket.socket | None = None
 
     def hand_over(self) -> Handover:

@@ -4,6 +4,7 @@ import os
 import select
 import socket
 from collections.abc import Callable
+from errno import ECONNRESET
 from typing import Final
 
 from gossamer.spider.loop import Loop
@@ -22,8 +23,13 @@ class Relay:
     """
 
     def __init__(
-        self, loop: Loop, descriptor: int, on_ready: Callable[[Mended | None], None]
+        self,
+        loop: Loop,
+        descriptor: int,
+        on_ready: Callable[[Mended | None], None],
+        taken: bytes = b"",
     ) -> None:
+        """`taken`: what has been read of the response already, if anything then its whole head."""
         self._loop = loop
         self._on_ready = on_ready
         theirs, self._ours = socket.socketpair()
@@ -31,21 +37,27 @@ class Relay:
         loop.forget(descriptor)
         with theirs:
             theirs.setblocking(False)
+            # If it is still unread when we close our end, the other end hears of a reset.
+            theirs.send(b"!")
             os.dup2(theirs.fileno(), descriptor, inheritable=False)
         for each in (self._ours, self._real):
             loop.note_new(each.fileno())
         self._ours.setblocking(False)
         self._real.setblocking(False)
-        self._pending = b""
+        self._pending = taken
         self._is_reading_head = True
         self._ended = False
-        self.received = 0
+        self.received = len(taken)
         self.error_number = 0
 
     def start(self) -> None:
         """Begin to read."""
         self._loop.tap(self._real.fileno(), (select.POLLIN, Relay._pull, self))
-        self._pull()
+        if self._pending:
+            self._read_head(0)
+            self._push()
+        else:
+            self._pull()
 
     def close(self) -> None:
         """Close the real connection."""
@@ -98,6 +110,8 @@ class Relay:
             self._loop.untap(self._real.fileno())
             self._loop.tap(self._ours.fileno(), (select.POLLOUT, Relay._push, self))
         elif self._ended:
+            if self.error_number != ECONNRESET:
+                self._ours.recv(1)
             self.close()
         else:
             self._loop.untap(self._ours.fileno())

@@ -339,13 +339,13 @@ class Spider:
         """Have libcurl go on with what began in the lane."""
         left, self._left = self._left, []
         handles = []
-        for descriptor, visit, started, wall, sent_at, grace, pages in left:
+        for descriptor, visit, started, wall, sent_at, grace, pages, taken in left:
             transfer = self._spare.pop() if self._spare else Transfer(self._shared)
             transfer.begin(visit, started, wall)
             transfer.grace = grace
             transfer.check_at += grace
             if descriptor >= 0:
-                transfer.carry_on(Carried(descriptor, sent_at))
+                transfer.carry_on(Carried(descriptor, sent_at, taken))
                 if self._lane is not None:
                     self._lane.doubt(visit, pages)
             self._open[transfer.handle] = transfer
