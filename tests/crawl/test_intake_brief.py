@@ -45,9 +45,7 @@ REFERENCES = (
     *("../" * 9 + "a", "a/" * 9, "x" * 300, "http://h.example:22/", "HTTP:z", "data:,", "&#13;a"),
 )
 SOURCES = (
-    "s.css",
-    "../t.css",
-    "/u.css",
+    *("s.css", "../t.css", "/u.css") * 4,
     "?v=1",
     "https://cdn.example/w.css",
     "é.css",

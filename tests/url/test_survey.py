@@ -12,7 +12,7 @@ from made_references import DIRECTORIES, references
 
 from gossamer.config.url import UrlSettings
 from gossamer.url import plain
-from gossamer.url.canonical import Joiner, needs_whole_base
+from gossamer.url.canonical import Joiner
 from gossamer.url.plain import KEY_BYTES, Keys, KeySet, each_key, md5_of, url_table
 
 pytestmark = pytest.mark.skipif(not plain.is_compiled(), reason="gossamer.url._plain is missing")
@@ -92,11 +92,18 @@ def test_any_references_are_looked_over_alike(directory, hrefs, random):
     assert looked is is_ascii or "//a" in directory
 
 
-@given(st.text("aAhHtTpP.:/?# \t%é", max_size=9))
-def test_reference_that_needs_no_more_than_the_directory_means_the_same_on_all_its_pages(href):
-    if not needs_whole_base(href):
-        one, other = (Joiner().join(f"http://h/d/{name}", href) for name in ("p", "q?r=s"))
-        assert one == other
+@given(st.lists(st.text("aAhHtTpP.:/?# \t%é", max_size=9), max_size=3))
+def test_plain_references_mean_the_same_on_all_pages_of_a_directory(hrefs):
+    joiner = joiner_at("http://h/d/")
+    urls = joiner.join_plain("http://h/d/", hrefs)
+    for name in ("p", "q?r=s", "%41"):
+        assert urls in (None, joiner.join_all(f"http://h/d/{name}", hrefs))
+
+
+def test_plain_references_are_joined_where_the_server_is_known():
+    assert joiner_at("http://h/").join_plain("http://h/d/", ["a"]) == ["http://h/d/a"]
+    assert joiner_at("http://h/").join_plain("http://h/d/", ["a", "?"]) is None
+    assert joiner_at("http://h/").join_plain("http://other/d/", ["a"]) is None
 
 
 def test_each_url_is_named_once_where_it_was_first():

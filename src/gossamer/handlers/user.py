@@ -19,7 +19,7 @@ from gossamer.errors import ConfigError
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Fetch
 from gossamer.parse.outline import Outline
-from gossamer.parse.references import Joiner
+from gossamer.url.canonical import Joiner
 from gossamer.wording import shortened
 
 UserHandler = Callable[[VisitedPage], Iterable[Any] | None]

@@ -13,14 +13,13 @@ import msgspec
 from gossamer.handlers.visited import VisitedPage
 from gossamer.messages import Fetch
 from gossamer.parse.outline import Outline
-from gossamer.parse.references import Joiner
 from gossamer.site.observation import Observation, Weight
-from gossamer.url.canonical import needs_whole_base
+from gossamer.url.canonical import Joiner
 from gossamer.url.parts import directory_of
 
 _MAX_DIGITS: Final = 15
-_MOST_REMEMBERED: Final = 1_024
-_LONGEST_REMEMBERED: Final = 4_096
+_MOST_REMEMBERED: Final = 4_096
+_LONGEST_REMEMBERED: Final = 1_024
 _Needed = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -49,10 +48,10 @@ class Observer:
         body, needed = fetch.body, page.told.needed
         assets: str | None = ""
         if needed:
-            url = fetch.visit.url
-            assets = self._assets.get((directory_of(url), needed))
+            directory = directory_of(fetch.visit.url)
+            assets = self._assets.get((directory, needed))
             if assets is None:
-                assets = self._name_assets(url, needed, joiner)
+                assets = self._name_assets(directory, needed, joiner)
         if assets is None or not body:
             return None
         said = ""
@@ -63,12 +62,12 @@ class Observer:
             said += f',"canonical":{msgspec.json.encode(canonical).decode()}'
         return f'{{"sha256":"{sha256(body).hexdigest()}"{said}{assets}}}'
 
-    def _name_assets(self, url: str, needed: _Needed, joiner: Joiner) -> str | None:
+    def _name_assets(self, directory: str, needed: _Needed, joiner: Joiner) -> str | None:
         """Write down the assets of a page; None if a reference needs more care."""
         hrefs = [reference for _, references in needed for reference in references]
-        if not "".join(hrefs).isascii():
+        urls = joiner.join_plain(directory, hrefs)
+        if urls is None:
             return None
-        urls = joiner.join_all(url, hrefs)
         named: dict[str, list[str]] = {}
         start = 0
         for kind, references in needed:
@@ -78,10 +77,10 @@ class Observer:
             if found:
                 named[kind] = found
         written = f',"assets":{msgspec.json.encode(named).decode()}' if named else ""
-        if len(written) <= _LONGEST_REMEMBERED and not any(map(needs_whole_base, hrefs)):
+        if len(written) <= _LONGEST_REMEMBERED:
             if len(self._assets) >= _MOST_REMEMBERED:
                 self._assets.clear()
-            self._assets[directory_of(url), needed] = written
+            self._assets[directory, needed] = written
         return written
 
 

@@ -38,7 +38,6 @@ __all__ = [
     "directory_of",
     "host_of",
     "md5_of",
-    "needs_whole_base",
     "parse_start_url",
     "path_query_of",
     "port_of",
@@ -67,8 +66,6 @@ _PUNYCODE: Final = "xn--"
 # Text shrinks on its way to the canonical form (`%41`, `/a/../`), hardly ever more than this.
 _SHRINKING: Final = 4
 _UNKNOWN: Final = ""
-# Neither a query nor a fragment, neither of a web scheme nor passed over.
-_BEGINS_PATH: Final = frozenset("./_~0123456789ABCDEFGIJKLMNOPQRSTUVWXYZabcdefgijklmnopqrstuvwxyz")
 # References of the most frequent other schemes need no parser: they are nothing that is crawled.
 _OTHER_SCHEMES: Final = ("data:", "file:", "ftp:", "javascript:", "mailto:", "tel:")
 _MOST_KNOWN: Final = 4_096
@@ -168,6 +165,17 @@ class Joiner:
             for number, url in zip(others, answers, strict=True):
                 found[number] = url
         return found
+
+    def join_plain(self, directory: str, hrefs: list[str]) -> list[str | None] | None:
+        """Return what plain references mean on all pages of a canonical directory.
+
+        None if one is not plain, or nothing was joined on its server lately.
+        """
+        end = directory.find("/", 8)
+        if self._urls is None or directory[:end] not in self._known:
+            return None
+        found, others = self._urls.join(directory, end, hrefs)
+        return None if others else found
 
     def keys(self, urls: list[str]) -> bytes:
         """Return how link graphs name canonical URLs: their keys, one after the other."""
@@ -286,7 +294,7 @@ class Joiner:
         url = _join(base, bare, self._settings)
         if bare.startswith(("/", *WEB)):
             return self._keep(self._shared, bare, url)
-        return url if needs_whole_base(bare) else self._keep(self._local, bare, url)
+        return url if _needs_whole_base(bare) else self._keep(self._local, bare, url)
 
     def _climbed(self, levels: int) -> str:
         """Return the directory so many levels up from the base, at most the root."""
@@ -359,11 +367,8 @@ def _join(base: str, href: str, settings: UrlSettings) -> str | None:
         return None if cleaned == href else _join(base, cleaned, settings)
 
 
-def needs_whole_base(href: str) -> bool:
+def _needs_whole_base(href: str) -> bool:
     """Whether more than the directory of the base matters: no path, or a scheme without slashes."""
-    # Most begin with what is neither, nor passed over.
-    if href[:1] in _BEGINS_PATH:
-        return False
     lean = href.strip(_STRIPPED).translate(_REMOVED)
     return lean[:1] in "?#" or lean[:6].lower().startswith(("http:", "https:"))
 
