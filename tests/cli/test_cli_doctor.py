@@ -33,6 +33,7 @@ def levels(found: list[checks.Check]) -> dict[str, str]:
         ("gossamer.url.plain", checks.link_joiner),
         ("gossamer.store.group", checks.record_writer),
         ("gossamer.spider.plain_head", checks.head_reader),
+        ("gossamer.site.keys", checks.link_walker),
     ],
 )
 def test_whether_a_part_is_compiled_is_told(monkeypatch, part, look, is_there, level):

@@ -52,6 +52,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         link_joiner(),
         record_writer(),
         head_reader(),
+        link_walker(),
         authorities(settings.spider),
         open_files(files_allowed(), settings.crawl.concurrency),
         clock(time.time()),
@@ -126,6 +127,13 @@ def head_reader() -> Check:
     from gossamer.spider.plain_head import is_compiled
 
     return _compiled_part("head reader", "fetching a page takes a tenth longer", is_compiled())
+
+
+def link_walker() -> Check:
+    """Check the part that finds the URLs of links when a map is made."""
+    from gossamer.site.keys import is_compiled
+
+    return _compiled_part("link walker", "the end of a map takes a third longer", is_compiled())
 
 
 def _compiled_part(name: str, loss: str, is_compiled: bool) -> Check:

@@ -8,14 +8,16 @@ is encoded.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
 
-from gossamer.site.compare import Comparison
-from gossamer.site.findings import Finding
 from gossamer.site.model import Page, SiteMap, is_error, summary_of
 from gossamer.wording import safe_json
+
+if TYPE_CHECKING:
+    from gossamer.site.compare import Comparison
+    from gossamer.site.findings import Finding
 
 FIELDS: Final = tuple(name for name in Page.__struct_fields__ if name != "facts")
 """Of a page, in the order in which they are written."""
@@ -41,8 +43,8 @@ class ErrorEntry(msgspec.Struct):
 def write(
     site_map: SiteMap,
     file: BinaryIO,
-    findings: Sequence[Finding] | None = None,
-    comparison: Comparison | None = None,
+    findings: "Sequence[Finding] | None" = None,
+    comparison: "Comparison | None" = None,
 ) -> None:
     """Write the map as one JSON object."""
     file.write(b'{"summary": ' + encoded(summary_of(site_map)))
