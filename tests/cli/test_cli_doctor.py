@@ -34,6 +34,7 @@ def levels(found: list[checks.Check]) -> dict[str, str]:
         ("gossamer.store.group", checks.record_writer),
         ("gossamer.spider.plain_head", checks.head_reader),
         ("gossamer.spider.lane", checks.fetch_lane),
+        ("gossamer.site.keys", checks.link_walker),
     ],
 )
 def test_whether_a_part_is_compiled_is_told(monkeypatch, part, look, is_there, level):

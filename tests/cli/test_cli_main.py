@@ -249,10 +249,12 @@ def test_a_map_of_a_site_loads_neither_the_archive_nor_other_formats():
     """What every run loads is waited for before the first request."""
     program = (
         "import sys, gossamer.cli.progress, gossamer.crawl.worker, gossamer.site.run, "
-        "gossamer.site.writing; from gossamer.cli.main import main, parser; "
+        "gossamer.site.writing, gossamer.site.formats.json; "
+        "from gossamer.cli.main import main, parser; "
         "parser(['site']).parse_args(['site', 'http://a.example/']); "
         "rare = {'pycares', 'regex', 'tomllib', 'difflib', 'importlib.resources', 'email.utils', "
         "'gossamer.store.warc', 'gossamer.store.raw_copies', 'gossamer.site.formats.html', "
+        "'gossamer.site.compare', 'gossamer.site.findings', "
         "'ssl', 'tempfile', 'shutil', 'traceback', 'brotli', 'zstandard', 'isal'}; "
         "print(sorted(rare & set(sys.modules)))"
     )

@@ -108,6 +108,7 @@ def test_what_only_workers_need_is_loaded_by_the_nursery_alone():
     assert {"turbohtml", "gossamer.crawl.intake", "gossamer.handlers.findings"} <= workers
     assert {"sqlite3", "gossamer.urlserver.urlserver"} <= coordinators
     assert coordinators.isdisjoint({"turbohtml", "gossamer.crawl.intake", "gossamer.parse.html"})
+    assert "gossamer.parse.sniff" not in coordinators
     assert workers.isdisjoint({"sqlite3", "gossamer.urlserver.urlserver", "gossamer.parse.sitemap"})
 
 

@@ -1,11 +1,14 @@
 """Files that people name for output: whole or as they were."""
 
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
 from gossamer.errors import InputError
+from gossamer.store import output
+from gossamer.store.file_system import begin_to_write
 from gossamer.store.output import require_writable, whole_file
 
 
@@ -38,6 +41,33 @@ def test_what_is_complete_takes_its_place_as_private_as_it_was(tmp_path):
     assert path.read_text() == "whole"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert names_in(tmp_path) == ["out"]
+
+
+def test_a_long_file_is_on_its_way_to_the_disk_while_it_is_written(tmp_path, monkeypatch):
+    """Else the sync at its end waits for all of it."""
+    begun: list[tuple[int, int]] = []
+
+    def note(descriptor: int, offset: int, length: int) -> None:
+        begun.append((offset, length))
+        begin_to_write(descriptor, offset, length)
+
+    monkeypatch.setattr(output, "begin_to_write", note)
+    parts = [bytes([number % 256]) * 50_000 for number in range(100)]
+    with whole_file(tmp_path / "out") as file:
+        file.writelines(parts)
+        assert len(begun) > 2
+    assert (tmp_path / "out").read_bytes() == b"".join(parts)
+    ends = [0, *(offset + length for offset, length in begun)]
+    assert ends == [*(offset for offset, _ in begun), 5_000_000]
+
+
+def test_where_that_cannot_be_asked_for_nothing_is_different():
+    """It is a hint: a pipe has no place, and not every system knows it."""
+    reading, writing = os.pipe()
+    begin_to_write(writing, 0, 1)
+    os.close(reading)
+    os.close(writing)
+    begin_to_write(writing, 0, 1)
 
 
 def test_a_link_stays_a_link_wherever_it_leads(tmp_path):

@@ -53,6 +53,7 @@ def machine(folder: Path, settings: Settings) -> list[Check]:
         record_writer(),
         head_reader(),
         fetch_lane(),
+        link_walker(),
         authorities(settings.spider),
         open_files(files_allowed(), settings.crawl.concurrency),
         clock(time.time()),
@@ -134,6 +135,13 @@ def fetch_lane() -> Check:
     from gossamer.spider.lane import is_compiled
 
     return _compiled_part("fetch lane", "fetching a page takes twice as long", is_compiled())
+
+
+def link_walker() -> Check:
+    """Check the part that finds the URLs of links when a map is made."""
+    from gossamer.site.keys import is_compiled
+
+    return _compiled_part("link walker", "the end of a map takes a third longer", is_compiled())
 
 
 def _compiled_part(name: str, loss: str, is_compiled: bool) -> Check:

@@ -149,6 +149,8 @@ class Show(NamedTuple):
         # What goes beside a map on standard output must not get into it.
         beside = sys.stderr if any(goal.path is None for goal in self.goals) else sys.stdout
         self._tell(site_map, findings, comparison, beside)
+        if self.fail_on is None:
+            return False
         from gossamer.site.findings import SEVERITIES, fails
 
         return any(fails(findings or [], each) for each in SEVERITIES if each == self.fail_on)

@@ -8,15 +8,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from msgspec import Struct
 
 from gossamer.errors import InputError
-from gossamer.site.compare import Comparison
-from gossamer.site.findings import Finding
 from gossamer.site.model import SiteMap
 from gossamer.store.output import whole_file
+
+if TYPE_CHECKING:
+    # Loaded by those who audit or compare: 1 ms of each map.
+    from gossamer.site.compare import Comparison
+    from gossamer.site.findings import Finding
 
 
 class Format(Struct, frozen=True):
@@ -49,9 +52,9 @@ FORMATS: Final[Mapping[str, Format]] = {
 class Extras(Struct, frozen=True):
     """What goes with a map into those formats that have room for it."""
 
-    findings: Sequence[Finding] | None = None
+    findings: "Sequence[Finding] | None" = None
     """None: nobody has looked for any."""
-    comparison: Comparison | None = None
+    comparison: "Comparison | None" = None
     made_at: datetime | None = None
 
 

@@ -4,14 +4,19 @@ What is written takes its name when it is complete and on the disk. A device or 
 is, a link stays a link, and a file stays as open or closed to others as it was.
 """
 
+import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from gossamer.errors import InputError
+from gossamer.store.file_system import begin_to_write
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _BUFFER_BYTES: Final = 1 << 20
 
@@ -20,12 +25,12 @@ _BUFFER_BYTES: Final = 1 << 20
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file that takes its name only when the block is left without an error."""
     if _is_special(path):
-        with _opened(path, "wb", path) as file:
+        with _opened(lambda: path.open("wb", buffering=_BUFFER_BYTES), path) as file:
             yield file
         return
     final = _final(path)
     temporary = _temporary(final)
-    with _opened(temporary, "xb", path) as file:
+    with _opened(lambda: io.BufferedWriter(_Begun(temporary, "x"), _BUFFER_BYTES), path) as file:
         try:
             if final.exists():
                 temporary.chmod(stat.S_IMODE(final.stat().st_mode))
@@ -42,7 +47,7 @@ def require_writable(path: Path) -> None:
     """Complain if a file could not be written here; a device or a pipe is left alone."""
     if not _is_special(path):
         temporary = _temporary(_final(path))
-        _opened(temporary, "xb", path).close()
+        _opened(lambda: temporary.open("xb"), path).close()
         temporary.unlink()
 
 
@@ -65,8 +70,18 @@ def _temporary(final: Path) -> Path:
     return final.with_name(f".{final.name}.{os.getpid()}.part")
 
 
-def _opened(path: Path, mode: Literal["wb", "xb"], named: Path) -> BinaryIO:
+class _Begun(io.FileIO):
+    """A file that goes to the disk while the rest of it is made, so that its sync is soon over."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write, and have it brought to the disk."""
+        written = super().write(data)
+        begin_to_write(self.fileno(), self.tell() - written, written)
+        return written
+
+
+def _opened(open_file: Callable[[], BinaryIO], named: Path) -> BinaryIO:
     try:
-        return path.open(mode, buffering=_BUFFER_BYTES)
+        return open_file()
     except OSError as error:
         raise InputError(f"cannot write {named}: {error.strerror}") from error

@@ -5,13 +5,17 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from map_samples import SITE, hostile, large, realistic, site_map_of, small
 from map_samples import page as page_of
 
 from gossamer.site.formats import json as json_format
 from gossamer.site.formats import jsonl
 from gossamer.site.model import ASSET_KINDS
+from gossamer.wording import safe_json
 
 ROOT = Path(__file__).parents[3]
 FIELDS = [
@@ -51,6 +55,35 @@ def test_the_object_has_summary_pages_and_errors():
     assert start["parent"] is None
     assert start["error"] is None
     assert result["summary"]["pages"] == 2
+
+
+text = st.text(
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from('"\\\x00\x1f\x7f\u2028\u202e')
+)
+texts = st.lists(text, max_size=3)
+
+
+@given(
+    st.lists(st.fixed_dictionaries(dict.fromkeys(ASSET_KINDS[:2], texts)), min_size=1),
+    st.lists(st.tuples(text, texts, text, st.integers(0, 99)), max_size=20),
+    st.sampled_from([1, 2, 4_096]),
+)
+def test_lines_are_what_the_encoder_makes_of_each_page(assets, pages, most):
+    """Whether its assets are those of other pages, and how many of them are kept."""
+    made = [
+        page_of(url, links=links, title=title, assets=assets[number % len(assets)])
+        for url, links, title, number in pages
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_format, "_MAX_ASSETS", most)
+        lines = b"|".join(json_format.page_lines(made, b"|"))
+    each = [{name: getattr(page, name) for name in FIELDS} for page in made]
+    assert lines == b"|".join(safe_json(msgspec.json.encode(fields)) for fields in each)
+
+
+def test_half_a_character_is_refused_as_the_encoder_does():
+    with pytest.raises(UnicodeEncodeError):
+        list(json_format.page_lines([page_of("/", assets={"img": ["\ud800"]})], b"\n"))
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 17])

@@ -8,20 +8,24 @@ is encoded.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
 
-from gossamer.site.compare import Comparison
-from gossamer.site.findings import Finding
 from gossamer.site.model import Page, SiteMap, is_error, summary_of
 from gossamer.wording import safe_json
+
+if TYPE_CHECKING:
+    from gossamer.site.compare import Comparison
+    from gossamer.site.findings import Finding
 
 FIELDS: Final = tuple(name for name in Page.__struct_fields__ if name != "facts")
 """Of a page, in the order in which they are written."""
 
 _TOGETHER: Final = 8
 """So many pages are encoded, looked through and written together."""
+_MAX_ASSETS: Final = 4_096
+"""So many different assets are kept as JSON: those of pages near to each other are the same."""
 _ENCODER: Final = msgspec.json.Encoder()
 _BETWEEN: Final = b",\n"
 _Line: Final = msgspec.defstruct("_Line", FIELDS, gc=False)
@@ -39,8 +43,8 @@ class ErrorEntry(msgspec.Struct):
 def write(
     site_map: SiteMap,
     file: BinaryIO,
-    findings: Sequence[Finding] | None = None,
-    comparison: Comparison | None = None,
+    findings: "Sequence[Finding] | None" = None,
+    comparison: "Comparison | None" = None,
 ) -> None:
     """Write the map as one JSON object."""
     file.write(b'{"summary": ' + encoded(summary_of(site_map)))
@@ -65,20 +69,28 @@ def write(
 def page_lines(pages: Sequence[Page], between: bytes) -> Iterator[bytes]:
     """Yield pages as JSON, some at a time; each in one line, with this between two of them."""
     lines = bytearray()
+    # By what they are in memory: the pages keep them there.
+    written: dict[int, msgspec.Raw] = {}
     for start in range(0, len(pages), _TOGETHER):
         lines.clear()
         for page in pages[start : start + _TOGETHER]:
-            _ENCODER.encode_into(_line(page), lines, -1)
+            assets = written.get(id(page.assets))
+            if assets is None:
+                if len(written) >= _MAX_ASSETS:
+                    written.clear()
+                assets = msgspec.Raw(_ENCODER.encode(page.assets))
+                written[id(page.assets)] = assets
+            _ENCODER.encode_into(_line(page, assets), lines, -1)
             lines += between
         del lines[-len(between) :]
         yield safe_json(bytes(lines))
 
 
-def _line(page: Page) -> msgspec.Struct:
+def _line(page: Page, assets: msgspec.Raw) -> msgspec.Struct:
     # Each by its name: to get the fields of a page in a loop takes twice as long.
     return _Line(
         page.url, page.parent, page.depth, page.status, page.content_type, page.checksum,
-        page.alias_of, page.aliases, page.assets, page.links, page.title, page.bytes,
+        page.alias_of, page.aliases, assets, page.links, page.title, page.bytes,
         page.milliseconds, page.error,
     )  # fmt: skip
 
