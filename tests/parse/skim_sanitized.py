@@ -35,6 +35,11 @@ def main(built: str) -> None:
         assert installed._skim is None or found == installed._skim(*question)
         skimmed += found is not None
         module.said(page + made_links(random), html5)
+    # What it means is longer than the reference.
+    growing = (
+        b"<body><textarea>" + b"&nLt;" * 3_000 + b"</textarea>" + b"words " * 500 + b"<p>" * 30
+    )
+    module.skim(growing, html5, True, 1 << 30, MAX_TEXT, ROWS, NAMES)
     for _ in range(CUT_PAGES):
         page = made_page(random)
         links = made_links(random)

@@ -247,7 +247,6 @@ static const byte *find_word(struct slice text, const char *word)
         if (same == length)
             return at;
     }
-    return NULL;
 }
 
 struct buffer {
@@ -536,8 +535,7 @@ static inline int wants_text(const struct page *page, size_t length)
 }
 
 /* Puts text as it is, each line end as one character. Ends early before what may be markup or a
- * reference, unless the text is `raw`, and where no more is wanted; returns where. The room was
- * reserved. */
+ * reference, unless the text is `raw`, and where no more is wanted; returns where. */
 static const byte *put_text(struct page *page, const byte *at, const byte *end, int raw)
 {
     const byte markup = raw ? '\r' : '<', reference = raw ? '\r' : '&';
@@ -560,10 +558,11 @@ static const byte *put_text(struct page *page, const byte *at, const byte *end, 
     return at;
 }
 
-/* Makes room for all text up to an end that is wanted, and for what one reference means. */
-static int reserve_text(struct page *page, const byte *at, const byte *end)
+/* Makes room for all text from here to the end of the page that is wanted, and for what one reference
+ * means, which may be longer than that. So there always is enough. */
+static int reserve_text(struct page *page, const byte *at)
 {
-    size_t length = (size_t)(end - at);
+    size_t length = (size_t)(page->end - at);
     if (length / 4 > (size_t)page->most_text)
         length = (size_t)page->most_text * 4;
     return reserve(&page->text, length + LONGEST_MEANING + COPIED_AT_ONCE);
@@ -579,16 +578,12 @@ static enum verdict add_referenced(struct page *page, const byte **at, const byt
     TRY(referenced(page, (struct slice){*at, end}, 0, meaning, &length, &taken));
     *at += taken;
     put_text(page, meaning, meaning + length, 1);
-    return reserve_text(page, *at, end) ? FINE : FAILED;
+    return reserve_text(page, *at) ? FINE : FAILED;
 }
 
 /* Adds text in which markup does not count. */
 static enum verdict add_text(struct page *page, struct slice text, int has_references)
 {
-    if (!wants_text(page, page->text.length))
-        return FINE;
-    if (!reserve_text(page, text.at, text.end))
-        return FAILED;
     while (text.at < text.end && wants_text(page, page->text.length)) {
         const byte *mark = has_references ? find(text.at, text.end, '&') : NULL;
         put_text(page, text.at, mark ? mark : text.end, 1);
@@ -621,7 +616,7 @@ static inline const byte *next_markup(const byte *at, const byte *end)
     return at ? at : end;
 }
 
-/* Reads text of the body in one go, up to the next markup. There is room for all that is left. */
+/* Reads text of the body in one go, up to the next markup. */
 static enum verdict read_body_text(struct page *page)
 {
     const byte *at = page->at, *end = page->end;
@@ -1683,7 +1678,7 @@ static const byte *after_comment(const byte *at, const byte *end)
 
 #ifdef HAS_SIXTEENS
 /* Puts text up to a place, or up to a line end or a reference before it, or none of it if not all is
- * wanted; returns where. The room was reserved, and behind the place are sixteen bytes at least. */
+ * wanted; returns where. Behind the place are sixteen bytes at least. */
 static inline const byte *put_plain_text(struct page *page, const byte *at, const byte *end)
 {
     byte *out = page->text.bytes + page->text.length;
@@ -1750,7 +1745,7 @@ static enum verdict read_page(struct page *page)
         return FAILED;
     look_for_marks(page->start, page->end, page->marks);
 #endif
-    if (wants_text(page, 0) && !reserve_text(page, page->at, page->end))
+    if (wants_text(page, 0) && !reserve_text(page, page->at))
         return FAILED;
     const byte *at, *end = page->end;
     while ((at = page->at) < end) {
@@ -1866,6 +1861,7 @@ static int open_page(struct page *page, PyObject *body, PyObject *entities, int 
     if (PyBytes_AsStringAndSize(body, &bytes, &length) < 0)
         return 0;
     const byte *start = (const byte *)bytes;
+    release_wide_registers();
     if (!is_sound(start, start + length, is_ascii))
         return 0;
     if (length >= 3 && start[0] == 0xEF && start[1] == 0xBB && start[2] == 0xBF)
