@@ -7,6 +7,7 @@ disk refused is done again, and must not count twice.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -21,6 +22,9 @@ from gossamer.url.parts import host_of
 from gossamer.url.probation import Probation
 from gossamer.url.sitemaps import SitemapWatch
 from gossamer.url.traps import TrapWatch
+
+# A plain number: to look a member up takes longer than to compare with it.
+_SITEMAP: Final = int(Kind.SITEMAP)
 
 
 class Admission:
@@ -50,7 +54,7 @@ class Admission:
             reason
             or self._watch.admit(found.host, found.url, found.depth)
             or self._domains.admit(found.host)
-            or (self._sitemaps.admit(found.host) if found.kind == Kind.SITEMAP else None)
+            or (self._sitemaps.admit(found.host) if found.kind == _SITEMAP else None)
         )
         if reason is None:
             return found

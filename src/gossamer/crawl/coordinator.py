@@ -154,6 +154,7 @@ class Coordinator:
             for fetch in fetches:
                 if fetch.visit.trans_id < 0:
                     self._robots.fetched(fetch, now)
+            self._add_sitemaps()
             fetches = [fetch for fetch in fetches if fetch.visit.trans_id >= 0]
         self._ledger.errands = self._robots.out
         self._crew.step(fetches)
@@ -166,7 +167,6 @@ class Coordinator:
             self._mishaps.bury(worker, doc_id, now)
         for host, resolution in self._names.answers():
             self._urlserver.resolved(host, resolution, now)
-        self._add_sitemaps()
 
     # ------------------------------------------------- urlserver -> spider (orders)
 
@@ -187,12 +187,12 @@ class Coordinator:
         self._has_room = bool(workers) and (self._on_pages is None or self._on_pages(()))
         if not self._has_room:
             return
-        room = {worker: self._crew.room(worker) for worker in workers}
+        room = dict(zip(workers, map(self._crew.room, workers), strict=True))
         visits = self._urlserver.orders(now, min(self._ledger.credit(), sum(room.values())))
         if not visits:
             return
-        load = {worker: self._ledger.load(worker) for worker in workers}
-        per_worker: dict[int, list[Visit]] = {worker: [] for worker in workers}
+        load = dict(zip(workers, map(self._ledger.load, workers), strict=True))
+        per_worker: dict[int, list[Visit]] = {}
         uneven = self._concurrency // (2 * len(workers))
         address, home = "", workers[0]
         for visit in visits:
@@ -205,15 +205,15 @@ class Coordinator:
             self._ledger.ordered(
                 visit.trans_id, due, worker, "" if self._deliveries is None else address
             )
-            batch = per_worker[worker]
+            batch = per_worker.setdefault(worker, [])
             batch.append(visit)
             if len(batch) == room[worker]:
                 del load[worker]
         if self._deliveries is not None:
             self._deliveries.ordered(visits, now)
-        for worker, batch in per_worker.items():
-            if batch:
-                self._crew.dispatch(worker, batch)
+        for worker in workers:
+            if worker in per_worker:
+                self._crew.dispatch(worker, per_worker[worker])
 
     def _choose(self, home: int, load: dict[int, int], uneven: int, address: str) -> int:
         """Keep a host with one worker, whose connections to it are open, unless it is too busy."""
@@ -280,10 +280,9 @@ class Coordinator:
         return stored_clocks(self._urlserver.host_clocks(now), self._clock.time())
 
     def _committed(self, verdicts: Sequence[Verdict], committed: Committed) -> None:
-        again_at = next_try_at(verdicts)
         if committed.new_urls:
             self._supply.more_now()
-        elif again_at is not None:
+        elif (again_at := next_try_at(verdicts)) is not None:
             self._supply.more_at(again_at)
         if self._on_pages is not None:
             pages = [each.findings for each in verdicts if each.findings.is_page]

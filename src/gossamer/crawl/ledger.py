@@ -26,6 +26,8 @@ _MANY_URLS: Final = 500
 """For each so many URLs that findings name, they count for one more."""
 _FADING: Final = 0.75
 """How much of what the heaviest page weighed is expected of the next ones, with each visit less."""
+_FADED: Final = 1e-6
+"""What is as good as nothing."""
 
 
 class Out(Struct, frozen=True, gc=False):
@@ -155,6 +157,8 @@ class Ledger:
         more = len(findings.found) // _MANY_URLS
         self._heaviness += more
         self._usual = max(more, self._usual * _FADING)
+        if self._usual < _FADED:
+            self._usual = 0.0
 
     def committed(self, findings: Collection[Findings], pages: int) -> None:
         """Note that findings are in the catalog, which now counts this many pages."""
