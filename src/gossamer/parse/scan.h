@@ -87,6 +87,28 @@ static inline const byte *find(const byte *at, const byte *end, byte value)
     return memchr(at, value, (size_t)(end - at));
 }
 
+/* Where there is something else than ASCII, or a zero, or the end. */
+static inline const byte *after_plain(const byte *at, const byte *end)
+{
+#ifdef HAS_SIXTEENS
+    for (const sixteen zero = _mm_setzero_si128(); end - at >= 32; at += 32) {
+        uint32_t plain = bits_of(_mm_cmpgt_epi8(sixteen_at(at), zero)) |
+                         bits_of(_mm_cmpgt_epi8(sixteen_at(at + 16), zero)) << 16;
+        if (plain != UINT32_MAX)
+            return at + first_bit(~plain);
+    }
+#else
+    for (uint64_t eight; end - at >= 8; at += 8) {
+        memcpy(&eight, at, 8);
+        if ((eight | (eight - 0x0101010101010101ULL)) & 0x8080808080808080ULL)
+            break;
+    }
+#endif
+    while (at < end && *at && *at < 0x80)
+        at++;
+    return at;
+}
+
 /* Where the first of three bytes is met, or the end; bytes behind that may be read up to `limit`. */
 static inline const byte *first_of(
     const byte *at, const byte *end, const byte *limit, byte one, byte two, byte three)

@@ -164,10 +164,8 @@ static void fill_prepared(void)
 }
 
 /* U+3002, U+FF01, U+FF0C, U+FF1B, U+FF1F: they end sentences and clauses. */
-static int is_wide_mark(const uint8_t *at, const uint8_t *end)
+static int is_wide_mark(const uint8_t at[3])
 {
-    if (end - at < 3)
-        return 0;
     if (at[0] == 0xE3)
         return at[1] == 0x80 && at[2] == 0x82;
     return at[0] == 0xEF && at[1] == 0xBC &&
@@ -181,8 +179,13 @@ static size_t prepare(uint8_t *text, size_t length)
     const uint8_t *at = text, *end = text + length;
     uint8_t *out = text;
     while (at < end) {
-        if (*at >= 0xE3 && is_wide_mark(at, end)) {
-            *out++ = '\n';
+        if (*at >= 0xE0 && *at < 0xF0 && end - at >= 3) {
+            if (is_wide_mark(at)) {
+                *out++ = '\n';
+            } else {
+                memmove(out, at, 3);
+                out += 3;
+            }
             at += 3;
         } else {
             *out = prepared[*at];
@@ -320,18 +323,21 @@ enum fingerprint { NO_FINGERPRINT, FINGERPRINT, LEFT_TO_LIBRARY, NO_MEMORY };
 
 /* Adds the rows of some clauses; 0 if one of them is too long to be hashed here. */
 static int add_clauses(
-    struct sums *sums, const uint8_t *text, const struct clause *clauses, int count,
+    struct sums *sums, const uint8_t *text, int is_prepared, const struct clause *clauses, int count,
     const uint8_t *rows)
 {
     for (int number = 0; number < count; number++) {
-        uint8_t clause[LONGEST_HASHED];
-        const uint8_t *at = text + clauses[number].start;
-        size_t length = 0, whole = clauses[number].length;
-        if (whole > LONGEST_HASHED)
+        uint8_t own[LONGEST_HASHED];
+        const uint8_t *clause = text + clauses[number].start, *at = clause;
+        size_t length = clauses[number].length;
+        if (length > LONGEST_HASHED)
             return 0;
-        while (length < whole) {
-            clause[length] = prepared[*at];
-            length += kept[*at++];
+        if (!is_prepared) {
+            for (size_t done = 0; done < length; at++) {
+                own[done] = prepared[*at];
+                done += kept[*at];
+            }
+            clause = own;
         }
         add_row(sums, rows + LANES * (xxh3(clause, length) >> 56));
     }
@@ -347,7 +353,8 @@ static enum fingerprint simhash(
         *length = length_of_characters(text, *length, characters);
     if (!*length)
         return NO_FINGERPRINT;
-    if (memchr(text, 0xE3, *length) || memchr(text, 0xEF, *length))
+    int is_prepared = memchr(text, 0xE3, *length) || memchr(text, 0xEF, *length);
+    if (is_prepared)
         *length = prepare(text, *length);
     /* Between two clauses is a byte at least. */
     size_t most = *length / 2 + 1 < MAX_CLAUSES ? *length / 2 + 1 : MAX_CLAUSES;
@@ -362,8 +369,9 @@ static enum fingerprint simhash(
     enum fingerprint result = FINGERPRINT;
     if (clauses.count < MIN_CLAUSES)
         result = NO_FINGERPRINT;
-    else if (!add_clauses(&sums, text, clauses.all, clauses.sample, rows) ||
-             !add_clauses(&sums, text, clauses.all + clauses.room - others, others, rows))
+    else if (!add_clauses(&sums, text, is_prepared, clauses.all, clauses.sample, rows) ||
+             !add_clauses(&sums, text, is_prepared, clauses.all + clauses.room - others, others,
+                          rows))
         result = LEFT_TO_LIBRARY;
     free(clauses.all);
     if (result == LEFT_TO_LIBRARY)

@@ -188,12 +188,21 @@ static void fill_tables(void)
         attribute_lengths[(byte)*OTHERS[number]] |= (uint16_t)(1 << strlen(OTHERS[number]));
 }
 
+/* In a name there is no zero. */
+static inline int is_same(const char *known, const byte *name, Py_ssize_t length)
+{
+    Py_ssize_t same = 0;
+    while (same < length && (byte)known[same] == name[same])
+        same++;
+    return same == length && !known[same];
+}
+
 static enum kind kind_of(const byte *name, Py_ssize_t length)
 {
     uint32_t slot = hash_of(name, length) % sizeof name_slots;
     for (; name_slots[slot]; slot = (slot + 1) % sizeof name_slots) {
         const struct name *known = &NAMES[name_slots[slot] - 1];
-        if (!strncmp(known->name, (const char *)name, (size_t)length) && !known->name[length])
+        if (is_same(known->name, name, length))
             return known->kind;
     }
     return OTHER;
@@ -203,8 +212,7 @@ static int is_carrier(const byte *name, Py_ssize_t length)
 {
     uint32_t slot = hash_of(name, length) % sizeof carrier_slots;
     for (; carrier_slots[slot]; slot = (slot + 1) % sizeof carrier_slots) {
-        const char *known = CARRIERS[carrier_slots[slot] - 1];
-        if (!strncmp(known, (const char *)name, (size_t)length) && !known[length])
+        if (is_same(CARRIERS[carrier_slots[slot] - 1], name, length))
             return 1;
     }
     return 0;
@@ -1547,8 +1555,9 @@ static enum verdict copy_other(struct page *page, const struct tag *tag)
 /* Whether we are where an element without a kind of its own means nothing. */
 static inline int is_ordinary(const struct page *page)
 {
-    return page->beyond_head && !page->texts &&
-           !(page->table_count | page->in_select | (int)page->parent);
+    return page->beyond_head && !page->texts && !page->in_select &&
+           page->parent != LAST_IS_PARENT &&
+           (!page->table_count || page->tables[page->table_count - 1] != TABLE);
 }
 
 static enum verdict start_tag(struct page *page, const struct tag *tag)
@@ -1777,40 +1786,38 @@ static enum verdict read_page(struct page *page)
     return FINE;
 }
 
-/* Whether 64 bytes are ASCII without NUL. */
-static inline int are_plain(const byte *at)
+/* How long the character is that begins with a byte beyond ASCII, if it is UTF-8 as the standard has
+ * it; 0 if it is not. */
+static inline int length_of_character(const byte *at, const byte *end)
 {
-    byte any = 0;
-    for (int number = 0; number < 64; number++)
-        any |= (byte)(at[number] | (at[number] - 1));
-    return any < 0x80;
+    byte first = *at;
+    int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+    if (first < 0xC2 || first > 0xF4 || end - at <= more)
+        return 0;
+    byte second = at[1];
+    byte least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    byte most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    if (second < least || second > most)
+        return 0;
+    for (int number = 2; number <= more; number++)
+        if ((at[number] & 0xC0) != 0x80)
+            return 0;
+    return more + 1;
 }
 
-/* Whether bytes are UTF-8 as the standard has it, without NUL; tells whether they are ASCII. */
+/* Whether bytes are UTF-8 without NUL; tells whether they are ASCII. */
 static int is_sound(const byte *at, const byte *end, int *is_ascii)
 {
     *is_ascii = 1;
-    while (at < end) {
-        while (end - at >= 64 && are_plain(at))
-            at += 64;
-        while (at < end && *at && *at < 0x80)
-            at++;
-        if (at == end)
-            break;
-        byte first = *at;
+    while ((at = after_plain(at, end)) < end) {
         *is_ascii = 0;
-        int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-        if (first < 0xC2 || first > 0xF4 || end - at <= more)
-            return 0;
-        byte second = at[1];
-        byte least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
-        byte most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
-        if (second < least || second > most)
-            return 0;
-        for (int number = 2; number <= more; number++)
-            if ((at[number] & 0xC0) != 0x80)
+        /* Where there is one of these, there are mostly more. */
+        do {
+            int length = length_of_character(at, end);
+            if (!length)
                 return 0;
-        at += more + 1;
+            at += length;
+        } while (at < end && *at >= 0x80);
     }
     return 1;
 }
