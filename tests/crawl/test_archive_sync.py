@@ -195,7 +195,7 @@ def test_nothing_is_committed_before_the_archive_is_durable(tmp_path, fails):
 def test_a_crawl_after_a_loss_of_power_fetches_what_was_lost(tmp_path):
     """The findings that waited are there, and half of the bytes that they point to are not."""
     script, marker = tmp_path / "stuck.py", tmp_path / "stuck"
-    script.write_text(STUCK.format(marker=str(marker)))
+    script.write_text(STUCK.format(marker=str(marker), most=60))
     with FakeWeb(pages=400, hosts=4, seed=5) as web:
         workspace = tmp_path / "w"
         flags = ["--concurrency", "4", "--per-host", "4", "--delay", "0", "--quiet"]

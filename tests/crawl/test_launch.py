@@ -106,7 +106,9 @@ def test_what_only_workers_need_is_loaded_by_the_nursery_alone():
     coordinators = loaded_by("gossamer.site.run", "gossamer.crawl.pipeline")
     workers = loaded_by("gossamer.crawl.worker")
     assert {"turbohtml", "gossamer.crawl.intake", "gossamer.handlers.findings"} <= workers
-    assert {"sqlite3", "gossamer.urlserver.urlserver"} <= coordinators
+    assert {"gossamer.catalog.in_memory", "gossamer.urlserver.urlserver"} <= coordinators
+    # Only what is kept is in a database.
+    assert "sqlite3" not in coordinators
     assert coordinators.isdisjoint({"turbohtml", "gossamer.crawl.intake", "gossamer.parse.html"})
     assert "gossamer.parse.sniff" not in coordinators
     assert workers.isdisjoint({"sqlite3", "gossamer.urlserver.urlserver", "gossamer.parse.sitemap"})

@@ -1,6 +1,5 @@
 """Findings that wait for their transaction outlive the process, whole, in order, and once."""
 
-import dataclasses
 import errno
 import os
 import signal
@@ -137,7 +136,7 @@ def test_a_disk_that_does_not_cut_a_file_is_an_error_of_ours(tmp_path):
     """At the start, after half a record, and when all has been committed."""
     cuts = Faults("ftruncate", {1, 4, 5}).system()
     half_a_record = Faults("write", {2}, errno.ENOSPC, short=True).system().write
-    with closing(ReportLog(tmp_path, dataclasses.replace(cuts, write=half_a_record))) as log:
+    with closing(ReportLog(tmp_path, replace(cuts, write=half_a_record))) as log:
         with pytest.raises(StoreError, match=r"cannot cut .*reports\.0"):
             log.use(RUN)
         log.use(RUN)

@@ -42,6 +42,11 @@ class Memory:
         self._next_fetch_id = _number(connection, "highest_fetch_id") + 1
         self._next_turn = _number(connection, "highest_turn") + 1
 
+    def forget_leases(self) -> None:
+        """Ask anew for what was leased from here: some of it may be back."""
+        if self.leased is not None:
+            self.leased.clear()
+
     def new_doc_id(self) -> int:
         """Return the number of a new URL; there are 2^32 - 1 of them (S0.45)."""
         doc_id = self._next_doc_id

@@ -120,8 +120,7 @@ class SqliteCatalog(SqliteReader):
         self._longest_wait_seconds = longest_wait_seconds
         self._latest_now = now
         with self._counting("begin a run", now) as (connection, memory, tally):
-            if memory.leased is not None:
-                memory.leased.clear()
+            memory.forget_leases()
             # Of those who share a catalog, some may go by the clock of another machine.
             last = leases.last_moment(connection, by_fetches=not self._shared)
             if now < last:
@@ -312,7 +311,8 @@ class SqliteCatalog(SqliteReader):
 
     def release_undelivered(self, now: float, older_than_seconds: float) -> int:
         """Return leases to pending whose results were on their way for longer than this."""
-        with self._counting("release URLs", now) as (connection, _, tally):
+        with self._counting("release URLs", now) as (connection, memory, tally):
+            memory.forget_leases()
             return handover.release_undelivered(connection, tally, now, older_than_seconds)
 
     def adopt(
