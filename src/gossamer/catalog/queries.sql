@@ -12,7 +12,7 @@ SELECT host_id, name FROM host WHERE turn IS NOT NULL ORDER BY turn, host_id;
 -- name: fresh_urls
 -- The next URLs of a host that were never tried, breadth first; none on probation.
 SELECT doc_id, url, depth, kind, tries, via, last_page,
-    outcome IS NULL AND visits = 0 AND last_fetch IS NULL
+    outcome IS NULL AND visits = 0 AND last_fetch IS NULL AND duplicate_of IS NULL
 FROM url
 WHERE state = 0 AND host_id = :host_id AND due_at = 0 AND priority >= 0
 ORDER BY priority DESC, doc_id
