@@ -62,3 +62,10 @@ def test_a_reader_never_sees_a_document_with_a_time_that_is_not_its_own(between)
         process.kill()
     watch.close()
     assert wrong == []
+
+
+def test_nothing_stays_open_when_nobody_looks_any_more():
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        Watch.make().enter(1, 2.0)
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -54,3 +54,8 @@ class Watch:
             self._since.release()
             self._memory.close()
             os.close(self.descriptor)
+
+    def __del__(self) -> None:
+        # A crawl inside the caller's process has nobody else who would: a descriptor each.
+        if hasattr(self, "_since"):
+            self.close()
