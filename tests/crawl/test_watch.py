@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,7 +66,8 @@ def test_a_reader_never_sees_a_document_with_a_time_that_is_not_its_own(between)
 
 
 def test_nothing_stays_open_when_nobody_looks_any_more():
-    before = len(os.listdir("/proc/self/fd"))
+    opened = Path("/proc/self/fd")
+    before = len(list(opened.iterdir()))
     for _ in range(3):
         Watch.make().enter(1, 2.0)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(opened.iterdir())) == before
