@@ -10,8 +10,10 @@ from gossamer.config.parse import ParseSettings
 from gossamer.messages import Page
 from gossamer.parse import html, similarity
 from gossamer.parse.directives import ROBOTS_NAMES
+from gossamer.parse.outline import Outline
 from gossamer.parse.pieces import Pieces
 from gossamer.parse.skim import Skimmed, is_compiled, skim
+from gossamer.parse.sniff import HTML
 from gossamer.url.canonical import Joiner
 
 URL = "http://site.example/dir/page.html"
@@ -44,14 +46,14 @@ def skimmed(body: bytes, charset: str = "utf-8") -> Skimmed | None:
 def read_by_tree(body: bytes, charset: str = "utf-8", **options) -> Page:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(html, "skim", lambda *_, **__: None)
-        return _read(body, charset, **options)
+        return read_whole(body, charset, **options)
 
 
 def read_with_rest(body: bytes, charset: str = "utf-8", **options) -> Page:
     """Skim, and read what is left as a tree."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(html, "told_by", lambda *_: None)
-        return _read(body, charset, **options)
+        return read_whole(body, charset, **options)
 
 
 def read_by_pieces(body: bytes, charset: str = "utf-8", **options) -> Page:
@@ -59,16 +61,16 @@ def read_by_pieces(body: bytes, charset: str = "utf-8", **options) -> Page:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gossamer.parse.pieces, "_MOST_UNKNOWN", 1_000)
         patch.setattr(html, "told_by", lambda unread, names: Pieces(names).told_by(unread))
-        return _read(body, charset, **options)
+        return read_whole(body, charset, **options)
 
 
-def _read(
+def read_whole(
     body: bytes, charset: str, *, refresh_header: str = "", names=ROBOTS_NAMES, **settings
 ) -> Page:
-    return html.understand_html(
-        body, charset, URL, ParseSettings(**settings), Joiner(),
-        refresh_header=refresh_header, names=names,
-    )  # fmt: skip
+    """Read by whichever way comes first."""
+    given, joiner = ParseSettings(**settings), Joiner()
+    page = html.outline_html(body, charset, URL, given, joiner, HTML, refresh_header, names)
+    return html.whole_page(page, URL, given, joiner) if isinstance(page, Outline) else page
 
 
 def assert_agrees(body: bytes, charset: str = "utf-8", **options) -> None:

@@ -7,12 +7,9 @@ from random import Random
 
 import msgspec
 from skim_pages import made_page
-from skim_rig import URL
+from skim_rig import read_whole
 
-from gossamer.config.parse import ParseSettings
 from gossamer.messages import Page
-from gossamer.parse.html import understand_html
-from gossamer.url.canonical import Joiner
 
 PAGES = 200
 SCRIPT = """
@@ -29,7 +26,7 @@ sys.stdout.buffer.write(msgspec.json.encode(test_skim_missing.understood()))
 def understood() -> list[Page]:
     random = Random(5)
     bodies = [made_page(random) + b"one. two. three.\n" * 9 for _ in range(PAGES)]
-    return [understand_html(body, "utf-8", URL, ParseSettings(), Joiner()) for body in bodies]
+    return [read_whole(body, "utf-8") for body in bodies]
 
 
 def test_pages_say_the_same_without_the_compiled_reader():

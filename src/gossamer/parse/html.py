@@ -20,7 +20,6 @@ from gossamer.outcomes import Outcome
 from gossamer.parse.css import references_in
 from gossamer.parse.directives import (
     NOTHING_ASKED,
-    ROBOTS_NAMES,
     Refresh,
     Robots,
     metas_for,
@@ -43,7 +42,7 @@ from gossamer.parse.places import (
 from gossamer.parse.references import Joiner, References
 from gossamer.parse.similarity import fingerprint
 from gossamer.parse.skim import Skimmed, skim
-from gossamer.parse.sniff import HTML, XHTML
+from gossamer.parse.sniff import XHTML
 from gossamer.parse.xhtml import with_end_tags
 
 MAX_TITLE: Final = 512
@@ -53,25 +52,6 @@ _PLACES_PER_LINK: Final = 4
 _LOOKED_AT: Final = 8_192
 _UNREADABLE: Final = (HTMLParseError, ValueError, MemoryError, RecursionError)
 _PLAIN_LINK: Final = r"a:not([rel~=nofollow i], [ping], [style], [xlink\:href])"
-
-
-def understand_html(
-    body: bytes,
-    charset: str,
-    url: str,
-    settings: ParseSettings,
-    joiner: Joiner,
-    *,
-    content_type: str = HTML,
-    refresh_header: str = "",
-    names: frozenset[str] = ROBOTS_NAMES,
-) -> Page:
-    """Return what a page says; `charset` is the label of the HTTP header.
-
-    By `names` it speaks to robots.
-    """
-    page = outline_html(body, charset, url, settings, joiner, content_type, refresh_header, names)
-    return whole_page(page, url, settings, joiner) if isinstance(page, Outline) else page
 
 
 def outline_html(
@@ -84,7 +64,10 @@ def outline_html(
     refresh_header: str,
     names: frozenset[str],
 ) -> Page | Outline:
-    """Return the same, but ordinary pages before their references are joined: the hot path."""
+    """Return what a page says, if it is ordinary before its references are joined: the hot path.
+
+    `charset` is the label of the HTTP header; by `names` it speaks to robots.
+    """
     notes: list[str] = []
     if len(body) > settings.max_bytes:
         notes.append(f"only the first {settings.max_bytes} of {len(body)} bytes were parsed")

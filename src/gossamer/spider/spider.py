@@ -404,7 +404,7 @@ class Spider:
             self._due_reports.append(transfer.visit.trans_id)
             transfer.report_at = now + self._shared.report_seconds
         if self._lane is not None:
-            self._left = self._lane.sweep(now, self._patience)
+            self._left += self._lane.sweep(now, self._patience)
             if self._left:
                 self._go_on()
 
