@@ -219,6 +219,12 @@ _NAMES: Final = {outcome: _written(outcome) for outcome in Outcome}
 _BY_NAME: Final = {name: outcome for outcome, name in _NAMES.items()}
 
 
+HOST_TO_BLAME: Final = frozenset(
+    outcome for outcome, rule in RULES.items() if rule.slows_host or rule.parks_host
+)
+"""Outcomes that slow or park the whole host."""
+
+
 def name_of(outcome: int) -> str:
     """Return the written form of an outcome, such as `body.too_large`."""
     return _NAMES[Outcome(outcome)]

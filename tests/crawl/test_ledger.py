@@ -1,8 +1,12 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gossamer.crawl.ledger import Ledger, backlog_for
+from gossamer.config.crawl import CrawlSettings
+from gossamer.config.settings import Settings
+from gossamer.config.urlserver import UrlServerSettings
+from gossamer.crawl.ledger import Ledger, ahead_for, backlog_for
 from gossamer.messages import Due, Findings, Found
 from gossamer.outcomes import Outcome
 
@@ -35,6 +39,54 @@ def test_a_robots_txt_that_is_asked_for_holds_a_place():
     assert ledger.credit() == 1
     ledger.errands = 2
     assert ledger.credit() == 0
+
+
+def test_orders_ahead_of_their_time_are_counted_and_bounded():
+    ledger = Ledger(concurrency=2, max_pages=0, pages=0, backlog=10)
+    ledger.ordered(0, due(0), worker=0)
+    assert (ledger.credit(), ledger.credit(4)) == (1, 5)
+    for trans_id in range(1, 6):
+        ledger.ordered(trans_id, due(trans_id), worker=0)
+    assert (ledger.credit(), ledger.credit(4)) == (0, 0)
+    ledger.take_back(5)
+    assert (ledger.credit(), ledger.credit(4)) == (0, 1)
+    ledger.errands = 1
+    assert ledger.credit(4) == 0
+
+
+def test_no_order_goes_ahead_beyond_the_page_limit_or_while_pages_are_heavy():
+    ledger = Ledger(concurrency=2, max_pages=3, pages=0, backlog=10)
+    assert (ledger.credit(), ledger.credit(4)) == (2, 3)
+    ledger = Ledger(concurrency=2, max_pages=0, pages=0, backlog=10)
+    ledger.ordered(1, due(1), worker=0)
+    ledger.reported(replace(findings(1), found=(FOUND,) * 500))
+    assert ledger.credit(4) == ledger.credit() <= 2
+
+
+@pytest.mark.parametrize(
+    ("crawl", "urlserver", "is_kept", "ahead"),
+    [
+        ({}, {}, False, 32),
+        ({}, {}, True, 0),
+        ({}, {"host_per_second": 5.0}, False, 0),
+        ({}, {"address_per_second": 5.0}, False, 0),
+        ({}, {"host_concurrent": 15}, False, 0),
+        ({}, {"address_concurrent": 15}, False, 0),
+        ({}, {"queue_len": 15}, False, 0),
+        ({"workers": 0}, {}, False, 0),
+        ({"workers": 17}, {}, False, 0),
+    ],
+)
+def test_orders_go_ahead_only_where_a_free_place_is_all_that_a_request_needs(
+    crawl, urlserver, is_kept, ahead
+):
+    settings = Settings(
+        crawl=CrawlSettings(**({"concurrency": 16, "workers": 2} | crawl)),
+        urlserver=UrlServerSettings(
+            **({"host_per_second": 0.0, "host_concurrent": 16, "queue_len": 100} | urlserver)
+        ),
+    )
+    assert ahead_for(settings, is_kept=is_kept) == ahead
 
 
 def test_what_a_loss_of_power_may_cost_is_bounded_and_where_nothing_is_kept_more_may_wait():

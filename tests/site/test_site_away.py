@@ -1,12 +1,14 @@
 """`gossamer site` and a server that goes away in the middle: waited for, and never called whole."""
 
 import itertools
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Self
 
 import pytest
-from site_rig import Reply, Site, page, run_site, site_map
+from site_rig import Asked, Reply, Site, page, run_site, site_map
 
 from gossamer.catalog.catalog import Catalog
 from gossamer.config.load import load_with_origins
@@ -120,3 +122,32 @@ def test_a_start_page_that_cannot_be_reached_is_told_at_once():
         result = run_site(f"http://127.0.0.1:{held.port}/", *flags, timeout=60)
     assert result.returncode == 5
     assert "check that a server runs there" in result.stderr
+
+
+@pytest.mark.req("S1.16", "S2.36")
+def test_a_server_that_asks_for_a_pause_gets_it_from_all_workers():
+    """What they were given ahead of time is not sent any more."""
+    asked: list[float] = []
+    told: list[float] = []
+    taking_turns = threading.Lock()
+
+    def slow(asking: Asked) -> Reply:
+        with taking_turns:
+            asked.append(time.monotonic())
+            is_enough = len(asked) == 12
+        time.sleep(0.6)
+        if is_enough:
+            told.append(time.monotonic())
+            return Reply(b"later", 503, {"Retry-After": "3"})
+        return Reply(page(title=asking.path).encode())
+
+    def answer(path: str):
+        if path == "/":
+            return page(*(f"/{number}" for number in range(24)))
+        return slow if path[1:].isdigit() else None
+
+    with Site(answer) as site:
+        found = site_map(site.url(), "--concurrency", "4", "--workers", "2")
+    assert [moment for moment in asked if told[0] + 0.4 < moment < told[0] + 2.9] == []
+    assert len([each for each in found["pages"] if each["error"] is None]) == 25
+    assert len(asked) == 25  # one of them twice

@@ -34,7 +34,7 @@ from gossamer.crawl.recall import end_run, stored_clocks
 from gossamer.crawl.stops import Stop
 from gossamer.crawl.supply import Supply
 from gossamer.messages import Found, Kind, Visit
-from gossamer.outcomes import Outcome, State
+from gossamer.outcomes import HOST_TO_BLAME, Outcome, State
 from gossamer.url.address import port_refusal
 from gossamer.url.parts import host_of, md5_of, port_of
 from gossamer.urlserver.urlserver import FetchRobots, Rest
@@ -78,6 +78,7 @@ class Coordinator:
         self._writer = parts.writer
         self._ledger = parts.ledger
         self._stops = parts.stops
+        self._ahead = parts.ahead
         self._on_progress = on_progress
         self._on_pages = on_pages
         self._has_room = True
@@ -189,11 +190,14 @@ class Coordinator:
             return
         room = dict(zip(workers, map(self._crew.room, workers), strict=True))
         visits = self._urlserver.orders(now, min(self._ledger.credit(), sum(room.values())))
+        if self._ahead:
+            visits += self._urlserver.ahead(now, self._ledger.credit(self._ahead) - len(visits))
         if not visits:
             return
         load = dict(zip(workers, map(self._ledger.load, workers), strict=True))
         per_worker: dict[int, list[Visit]] = {}
-        uneven = self._concurrency // (2 * len(workers))
+        # Who is to have no more open than his share is given no more than that.
+        uneven = 0 if self._ahead else self._concurrency // (2 * len(workers))
         address, home = "", workers[0]
         for visit in visits:
             if visit.address != address:
@@ -233,6 +237,12 @@ class Coordinator:
         if tag is Tag.REPORT:
             self._urlserver.all_done(payload.done, now)
             self._keeper.take(payload.findings, now)
+            if self._ahead and any(done.outcome in HOST_TO_BLAME for done in payload.done):
+                self._crew.recall()
+        elif tag is Tag.UNSENT:
+            for trans_id in payload:
+                self._ledger.take_back(trans_id)
+            self._urlserver.unsent(payload, now)
         elif tag is Tag.STARTED:
             for trans_id, sent_at in payload:
                 self._urlserver.started(trans_id, sent_at)
@@ -304,7 +314,7 @@ class Coordinator:
             self._keeper.counts,
             rate=self._rate.note(self._clock.monotonic(), self._keeper.counts.pages),
             hosts=self._urlserver.stats().hosts,
-            in_flight=self._ledger.in_flight,
+            in_flight=min(self._ledger.in_flight, self._concurrency),
             memory=memory_of(self._crew.process_ids()),
             received=self._keeper.received_bytes,
             state=self._keeper.paused or self._waiting() or "running",
@@ -353,6 +363,8 @@ class Coordinator:
     def _wind_down(self, stop: Stop) -> None:
         """Order nothing more; keep what was fetched, return the rest."""
         deadline = self._clock.monotonic() + (0.0 if stop.at_once else self._grace_seconds)
+        if self._ahead:
+            self._crew.recall()
         self._listen_until(deadline, lambda: self._ledger.in_flight == 0)
         self._crew.stop()
         self._listen_until(

@@ -33,6 +33,7 @@ _DECODE: Final[dict[Tag, Callable[[bytes], Any]]] = {
     Tag.REPORT: decode_report,
     Tag.VOID: decode_void,
     Tag.CANCELLED: decode_ids,
+    Tag.UNSENT: decode_ids,
     Tag.READY: msgspec.msgpack.decode,
 }
 
@@ -74,6 +75,10 @@ class Crew(Protocol):
 
     def overdue(self, now: float, seconds: float) -> list[int]:
         """Return workers that have been parsing one document for longer than this, and end them."""
+        ...
+
+    def recall(self) -> None:
+        """Have all workers give back what they were given ahead of time and have not started."""
         ...
 
     def tell_policy(self, policy: bytes) -> None:
@@ -179,6 +184,9 @@ class LocalCrew:
         del now, seconds
         return []
 
+    def recall(self) -> None:
+        """Nothing to do: it is given nothing ahead of time."""
+
     def tell_policy(self, policy: bytes) -> None:
         """The spider is shared: it has the policy already."""
 
@@ -230,8 +238,15 @@ class ProcessCrew:
         *,
         launch: Callable[[], Launched] = Launched,
         orders: Tag = Tag.ORDERS,
+        most_open: int = 0,
     ) -> None:
-        """`launched`: workers that somebody has started for us, and sees to the end of."""
+        """Start workers.
+
+        `launched`: workers that somebody has started for us, and sees to the end of. `most_open`:
+        how many fetches all of them may have open together, if they are to see to that.
+        """
+        self._most_open = most_open
+        self._count = count
         self._lent = frozenset(launched)
         self._launch = launch
         self._orders = orders
@@ -246,7 +261,7 @@ class ProcessCrew:
         """Workers in a row that ended before any of them reported anything."""
         self._stopping = False
         self._waiting = list(launched)
-        self._members = [self._recruit() for _ in range(count)]
+        self._members = [self._recruit(number) for number in range(count)]
         self._gone: set[int] = set()
 
     def ready(self) -> Sequence[int]:
@@ -316,7 +331,7 @@ class ProcessCrew:
             member.launched.close()
             if not self._stopping:
                 self._look_into_death(member)
-                self._members[number] = self._recruit()
+                self._members[number] = self._recruit(number)
                 self._gone.remove(number)
         return deaths
 
@@ -341,6 +356,10 @@ class ProcessCrew:
                 member.launched.process.send_signal(signal.SIGKILL)
                 stuck.append(number)
         return stuck
+
+    def recall(self) -> None:
+        """Ask all workers for what they have not started."""
+        self._tell(Tag.RECALL, None)
 
     def tell_policy(self, policy: bytes) -> None:
         """Give all workers, and those to come, a new address policy."""
@@ -385,10 +404,13 @@ class ProcessCrew:
             if number not in self._gone and member.ready
         ]
 
-    def _recruit(self) -> _Member:
+    def _recruit(self, number: int) -> _Member:
         self._serial += 1
+        each, rest = divmod(self._most_open, self._count)
         launched = self._waiting.pop() if self._waiting else self._launch()
-        assignment = msgspec.structs.replace(self._assignment, name=f"w{self._serial}")
+        assignment = msgspec.structs.replace(
+            self._assignment, name=f"w{self._serial}", most_open=each + (number < rest)
+        )
         member = _Member(launched, assignment)
         self._watch_descriptor(member.link.fileno(), lambda: self._speaking.append(member))
         return member

@@ -49,6 +49,8 @@ _UNDERSTOOD: Final = frozenset({Outcome.OK, Outcome.OK_PARTIAL, Outcome.BODY_TOO
 _IDLE_SECONDS: Final = 1.0
 _SYNC_SECONDS: Final = 0.005
 _MAX_TRACE: Final = 2_000
+_IN_COMPANY: Final = 2
+"""So many times as many are reported together where nothing waits for that."""
 _TOGETHER: Final = 8
 """So many documents go through a step before the next: more would only take memory."""
 
@@ -112,14 +114,17 @@ class Intake:
         workers = max(1, settings.crawl.workers)
         self._sync_after = max(1, settings.crawl.concurrency // (2 * workers))
 
-    def step(self, fetches: Sequence[Fetch]) -> None:
-        """Understand what was fetched, sync when it is worth it."""
+    def step(self, fetches: Sequence[Fetch], *, more_comes: bool = False) -> None:
+        """Understand what was fetched, sync when it is worth it.
+
+        `more_comes`: also if nothing of this is reported yet.
+        """
         if fetches:
             if not self._unsynced:
                 self._oldest_unsynced = self._clock.monotonic()
             for start in range(0, len(fetches), _TOGETHER):
                 self._take(fetches[start : start + _TOGETHER])
-        if self._unsynced and self._worth_syncing(busy=bool(fetches)):
+        if self._unsynced and self._worth_syncing(busy=bool(fetches), more_comes=more_comes):
             self.flush()
 
     def flush(self) -> None:
@@ -138,9 +143,13 @@ class Intake:
         else:
             self._send(Tag.REPORT, Report(done, findings))
 
-    def wait_seconds(self) -> float:
+    def wait_seconds(self, *, more_comes: bool = False) -> float:
         """Return how long the loop may wait for something to happen."""
-        return 0.0 if self._unsynced else _IDLE_SECONDS
+        if not self._unsynced:
+            return _IDLE_SECONDS
+        if not more_comes:
+            return 0.0
+        return max(0.0, self._oldest_unsynced + self._sync_seconds - self._clock.monotonic())
 
     def use_start_urls(self, start_urls: Sequence[str]) -> None:
         """Judge by these what is in scope; what was reported before may be reported again."""
@@ -155,10 +164,11 @@ class Intake:
         if self._archived is not None:
             self._archived.close()
 
-    def _worth_syncing(self, *, busy: bool) -> bool:
+    def _worth_syncing(self, *, busy: bool, more_comes: bool) -> bool:
+        enough = self._sync_after * (_IN_COMPANY if more_comes else 1)
         return (
-            not busy
-            or len(self._unsynced) >= self._sync_after
+            not (busy or more_comes)
+            or len(self._unsynced) >= enough
             or self._clock.monotonic() - self._oldest_unsynced >= self._sync_seconds
         )
 

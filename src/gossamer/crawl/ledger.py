@@ -7,6 +7,8 @@ backlog of these waits for its transaction while further visits go out. Where th
 down, it is when they are committed.
 Findings that name very many URLs count for more than one, by what they weigh in memory; and while
 pages are like that, fewer visits go out.
+Where nothing is kept, orders may go out ahead of their time (`ahead_for`): workers then see to it
+that no more are open.
 Where the findings reach the catalog by another way (the store server), a visit holds its place
 until it is marked as delivered there; after that it is only awaited, as a page that may come.
 """
@@ -16,12 +18,17 @@ from typing import Final
 
 from msgspec import Struct
 
+from gossamer.config.settings import Settings
 from gossamer.messages import Due, Findings
+from gossamer.urlserver.pace import pace_of
 
 _MANY_IN_A_TRANSACTION: Final = 128
 """With so many findings in it, its own cost does not count any more."""
 _MORE_IN_MEMORY: Final = 4
 """So many times as many where nothing is kept, and a loss of power cannot cost more by it."""
+_AHEAD: Final = 2
+"""So many times as many orders are given ahead as may be open: those that a worker has in hand last
+until it has read what was fetched, has reported it and was given others."""
 _MANY_URLS: Final = 500
 """For each so many URLs that findings name, they count for one more."""
 _FADING: Final = 0.75
@@ -47,6 +54,20 @@ def backlog_for(concurrency: int, *, is_kept: bool = True) -> int:
     if not is_kept:
         enough *= _MORE_IN_MEMORY
     return 2 * max(concurrency // 2, enough)
+
+
+def ahead_for(settings: Settings, *, is_kept: bool) -> int:
+    """Return how many orders workers are given ahead of their time (`UrlServer.ahead`).
+
+    Only where a request needs no more than a free place, and where nothing is kept: else a visit
+    has to hold its place until its findings are written down, and that is not for a worker to know.
+    """
+    crawl, pace = settings.crawl, pace_of(settings.urlserver)
+    is_free = not (pace.host_gap or pace.address_gap)
+    is_wide = min(pace.host_limit, pace.address_limit) >= crawl.concurrency
+    if is_kept or not is_free or not is_wide or not 0 < crawl.workers <= crawl.concurrency:
+        return 0
+    return _AHEAD * crawl.concurrency
 
 
 class Ledger:
@@ -91,10 +112,12 @@ class Ledger:
         """Whether the page limit has been reached."""
         return 0 < self._max_pages <= self.pages
 
-    def credit(self) -> int:
-        """Return how many more orders may go out now."""
+    def credit(self, ahead: int = 0) -> int:
+        """Return how many more orders may go out now, with so many ahead of their time."""
         out = len(self._out)
         places = self._concurrency - out - self.errands
+        if not self._usual:
+            places += ahead
         waiting = self.waiting + self._heaviness
         credit = places
         if self._usual:

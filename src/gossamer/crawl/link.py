@@ -32,6 +32,7 @@ class Tag(IntEnum):
     STOP = 4  # to the worker: finish what is stored, cancel what is open, end
     DEPOSITS = 5  # to a worker of the store server: list[Deposit]
     START_URLS = 6  # to a worker of the store server: list[str], all there are
+    RECALL = 7  # to the worker: give back what has not been started
     READY = 10  # from the worker: nothing
     UNFIT = 11  # from the worker: (kind of error, text); why it cannot begin
     STARTED = 12  # from the worker: list[(trans_id, sent_at)]
@@ -39,6 +40,7 @@ class Tag(IntEnum):
     REPORT = 14  # from the worker: Report
     VOID = 15  # from the worker: Void; these could not be kept
     CANCELLED = 16  # from the worker: list[doc_id] that were open when STOP came
+    UNSENT = 18  # from the worker: list[trans_id] that it was given ahead of time and gives back
     DELIVERED = 17  # from a spider over the wire: list[trans_id]; the store server gets the results
 
 
@@ -61,6 +63,9 @@ class Assignment(Struct, frozen=True):
     main_script: str = ""
     syncs: bool = True
     """Whether a worker syncs what it keeps before it reports it; else that is done later."""
+    most_open: int = 0
+    """How many fetches a worker may have open: it is given more orders, each for when another has
+    ended. 0: it starts what it is ordered to at once."""
 
 
 class Deposit(Struct, frozen=True, array_like=True, gc=False):

@@ -31,3 +31,5 @@ class Parts(Struct, frozen=True):
     recall: Recall
     ledger: Ledger
     stops: Stops
+    ahead: int = 0
+    """How many orders workers may be given ahead of their time."""

@@ -26,13 +26,14 @@ from msgspec.structs import replace
 from gossamer.catalog.catalog import Catalog, Recovery, Verdict
 from gossamer.clock import Clock, SystemClock
 from gossamer.config.settings import Settings
+from gossamer.config.urlserver import UrlServerSettings
 from gossamer.crawl.admission import Admission
 from gossamer.crawl.archive_sync import ArchiveSync
 from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.crew import Crew, LocalCrew, ProcessCrew
 from gossamer.crawl.keeper import Keeper
 from gossamer.crawl.launch import Launched, worker_count
-from gossamer.crawl.ledger import Ledger, backlog_for
+from gossamer.crawl.ledger import Ledger, ahead_for, backlog_for
 from gossamer.crawl.link import Assignment
 from gossamer.crawl.memory import calm_collector
 from gossamer.crawl.names import Names, own_addresses
@@ -267,6 +268,11 @@ class Ground(Struct, frozen=True):
     archive: ArchiveSync | None = None
     """Synced before findings are committed; None: by the workers, before they report."""
 
+    @property
+    def ahead(self) -> int:
+        """How many orders workers are given ahead of their time."""
+        return ahead_for(self.settings, is_kept=self.workspace is not None)
+
 
 @contextlib.contextmanager
 def wired(
@@ -280,7 +286,8 @@ def wired(
     own = settings.spider if fetches_pages else robots_spider_settings(settings)
     spider = Spider(own, policy, clock, max_sitemap_bytes=settings.parse.max_sitemap_bytes)
     resolver = Resolver(settings.urlserver)
-    urlserver = UrlServer(settings.urlserver, robots_agent=settings.spider.robots_agent)
+    limits = _with_room_for(ground.ahead, settings.urlserver)
+    urlserver = UrlServer(limits, robots_agent=settings.spider.robots_agent)
     crew = make_crew(spider, policy)
 
     def tell_policy(new: AddressPolicy) -> None:
@@ -337,12 +344,25 @@ def wired(
             ),
             ledger=ledger,
             stops=stops,
+            ahead=ground.ahead,
         )
     finally:
         crew.kill()
         writer.close()
         spider.close()
         resolver.close()
+
+
+def _with_room_for(ahead: int, settings: UrlServerSettings) -> UrlServerSettings:
+    """Return limits that orders ahead of their time do not meet: who has them knows his own."""
+    if not ahead:
+        return settings
+    at_one_address = settings.address_concurrent or 2 * settings.host_concurrent
+    return replace(
+        settings,
+        host_concurrent=settings.host_concurrent + ahead,
+        address_concurrent=at_one_address + ahead,
+    )
 
 
 def crew_of(
@@ -372,6 +392,7 @@ def crew_of(
             spider.watch,
             spider.unwatch,
             launched,
+            most_open=settings.crawl.concurrency if ground.ahead else 0,
         )
     # A worker understands pages, which takes many modules; the coordinator of worker processes
     # needs none.

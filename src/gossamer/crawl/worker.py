@@ -2,7 +2,9 @@
 
 import os
 import sys
+from collections import deque
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -12,21 +14,63 @@ from gossamer.crawl.intake import Intake, Send, archive_store
 from gossamer.crawl.link import Assignment, Link, Tag, decode_orders
 from gossamer.crawl.watch import Watch
 from gossamer.messages import Fetch, Visit
+from gossamer.outcomes import HOST_TO_BLAME
 from gossamer.spider.spider import Spider
 from gossamer.url.address import AddressPolicy
 
+_SLOW_SECONDS: Final = 1.0
+"""A server that takes longer needs nothing in hand."""
+
 
 class Worker:
-    """Fetches what it is ordered to, and hands on what was fetched (`intake.py`)."""
+    """Fetches what it is ordered to, and hands on what was fetched (`intake.py`).
 
-    def __init__(self, spider: Spider, intake: Intake, send: Send) -> None:
+    Where it is told how many fetches it may have open, it is given orders ahead of their time. Each
+    is started when a fetch has ended, so that neither it nor the server waits for the coordinator.
+    """
+
+    def __init__(
+        self, spider: Spider, intake: Intake, send: Send, clock: Clock, most_open: int = 0
+    ) -> None:
         self._spider = spider
         self._intake = intake
         self._send = send
+        self._clock = clock
+        self._most_open = most_open
+        self._ahead: deque[Visit] = deque()
+        self._moved_at = 0.0
+        """When one of these was last started."""
 
     def begin(self, visits: Sequence[Visit]) -> None:
-        """Start fetching on receipt."""
-        self._spider.start(*visits)
+        """Start fetching on receipt, as far as it may."""
+        if not self._most_open:
+            self._spider.start(*visits)
+            return
+        self._ahead += visits
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Start what there is a place for."""
+        ahead = self._ahead
+        count = min(len(ahead), self._most_open - self._spider.open_count())
+        if count > 0:
+            self._spider.start(*[ahead.popleft() for _ in range(count)])
+            self._moved_at = self._clock.monotonic()
+
+    def give_back(self) -> None:
+        """Give back what has not been started: it may have to wait, which others see to."""
+        if self._ahead:
+            self._send(Tag.UNSENT, [visit.trans_id for visit in self._ahead])
+            self._ahead.clear()
+
+    def _look_ahead(self, fetches: Sequence[Fetch]) -> None:
+        if not HOST_TO_BLAME.isdisjoint([fetch.outcome for fetch in fetches]):
+            self.give_back()
+        elif fetches:
+            self._go_on()
+        elif self._clock.monotonic() - self._moved_at > _SLOW_SECONDS:
+            # Nobody is to think that these are under way.
+            self.give_back()
 
     def step(self, fetches: Sequence[Fetch]) -> None:
         """Report what has happened, understand what was fetched, sync when it is worth it."""
@@ -36,7 +80,9 @@ class Worker:
         working = self._spider.working()
         if working:
             self._send(Tag.WORKING, working)
-        self._intake.step(fetches)
+        if self._ahead:
+            self._look_ahead(fetches)
+        self._intake.step(fetches, more_comes=bool(self._ahead))
 
     def flush(self) -> None:
         """Make durable what is not yet, then report it."""
@@ -44,7 +90,7 @@ class Worker:
 
     def wait_seconds(self) -> float:
         """Return how long the loop may wait for something to happen."""
-        return self._intake.wait_seconds()
+        return self._intake.wait_seconds(more_comes=bool(self._ahead))
 
     def use_start_urls(self, start_urls: Sequence[str]) -> None:
         """Judge by these what is in scope."""
@@ -53,7 +99,9 @@ class Worker:
     def cancel(self) -> None:
         """End everything that is open and report it as not done."""
         self._intake.flush()
-        self._send(Tag.CANCELLED, [visit.doc_id for visit in self._spider.cancel()])
+        given_up = [*self._spider.cancel(), *self._ahead]
+        self._ahead.clear()
+        self._send(Tag.CANCELLED, [visit.doc_id for visit in given_up])
 
     def close(self) -> None:
         """Finish the archive files."""
@@ -63,7 +111,7 @@ class Worker:
 def local_worker(assignment: Assignment, spider: Spider, clock: Clock, send: Send) -> Worker:
     """Return a worker inside this process, which shares the coordinator's spider."""
     store = archive_store(assignment, clock)
-    return Worker(spider, Intake(assignment, store, Watch.make(), clock, send), send)
+    return Worker(spider, Intake(assignment, store, Watch.make(), clock, send), send, clock)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -76,7 +124,7 @@ def main(arguments: Sequence[str]) -> int:
         most = settings.parse.max_sitemap_bytes
         spider = Spider(settings.spider, policy, clock, max_sitemap_bytes=most)
         intake = Intake(assignment, archive_store(assignment, clock), watch, clock, link.send)
-    worker = Worker(spider, intake, link.send)
+    worker = Worker(spider, intake, link.send, clock, assignment.most_open)
     say_ready(link, arguments)
     _serve(link, spider, worker)
     worker.close()
@@ -93,6 +141,8 @@ def _serve(link: Link, spider: Spider, worker: Worker) -> None:
         for tag, payload in link.receive(read=read):
             if tag is Tag.ORDERS:
                 worker.begin(decode_orders(payload))
+            elif tag is Tag.RECALL:
+                worker.give_back()
             elif tag is Tag.POLICY:
                 spider.use_policy(AddressPolicy.from_bytes(msgspec.msgpack.decode(payload)))
             elif tag is Tag.STOP:

@@ -81,6 +81,9 @@ class WireCrew:
         del now, seconds
         return []
 
+    def recall(self) -> None:
+        """Spiders are given nothing ahead of time."""
+
     def tell_policy(self, policy: bytes) -> None:
         """Each Spider has an address policy of its own."""
 

@@ -50,10 +50,7 @@ class Dispatch:
         if host.next_at > now or now >= host.fresh_until:
             return 0
         limit = self._address_limit
-        count = 0
-        if not host.gap and not self._address_gap and not host.dead and not host.errands:
-            most = min(room, host.limit - host.open, limit - address.open)
-            count = self._send_alike(host, address, now, most, visits)
+        count = self.serve_alike(host, address, now, room, visits)
         while (
             count < room
             and host.open < host.limit
@@ -73,6 +70,15 @@ class Dispatch:
                     break
             count += 1
         return count
+
+    def serve_alike(
+        self, host: Host, address: Address, now: float, room: int, visits: list[Visit]
+    ) -> int:
+        """Send what a host may have without a look at each, if there is nothing to be heeded."""
+        if host.gap or self._address_gap or host.dead or host.errands:
+            return 0
+        most = min(room, host.limit - host.open, self._address_limit - address.open)
+        return self._send_alike(host, address, now, most, visits)
 
     def _send_alike(
         self, host: Host, address: Address, now: float, most: int, visits: list[Visit]

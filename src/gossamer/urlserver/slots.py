@@ -41,6 +41,12 @@ class SlotTable:
         """How many hosts have a queue."""
         return len(self._slots) - len(self._free)
 
+    def only_host(self) -> Host | None:
+        """Return the host that has the only queue in use; None if there are more, or none."""
+        if self.taken_count != 1 or self._waiting:
+            return None
+        return next(slot.host for slot in self._slots if slot.host is not None)
+
     @property
     def some_wait(self) -> bool:
         """Whether a leftover could fill an empty queue."""

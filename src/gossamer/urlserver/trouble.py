@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from gossamer.messages import Done
-from gossamer.outcomes import RULES, Outcome, State
+from gossamer.outcomes import HOST_TO_BLAME, RULES, Outcome, State
 from gossamer.urlserver.exits import Exits, untried
 from gossamer.urlserver.host import Address, Host, Order, Slot
 from gossamer.urlserver.hosts import HostTable
@@ -106,8 +106,7 @@ class Troubles:
 
 def blames_host(outcome: Outcome) -> bool:
     """Return whether an outcome slows or parks the whole host."""
-    rule = RULES[outcome]
-    return rule.slows_host or rule.parks_host
+    return outcome in HOST_TO_BLAME
 
 
 def _goes_through_proxy(order: Order) -> bool:

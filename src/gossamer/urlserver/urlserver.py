@@ -101,7 +101,7 @@ class UrlServer:
             self._address_gap,
             engine,
         )
-        dispatch = Dispatch(
+        self._dispatch = Dispatch(
             self._pace,
             self._table,
             self._hosts,
@@ -110,7 +110,7 @@ class UrlServer:
             self._live,
             self._shrunk,
         )
-        self._turns = Turns(self._ready, dispatch, self._table, self._live, self._consider)
+        self._turns = Turns(self._ready, self._dispatch, self._table, self._live, self._consider)
         self._withdrawals = Withdrawals(
             settings,
             self._address_gap,
@@ -165,6 +165,26 @@ class UrlServer:
             for host in self._names.due(now):
                 self._consider(host, now)
         return self._turns.take(now, limit)
+
+    def ahead(self, now: float, most: int) -> list[Visit]:
+        """Return orders ahead of their time, if there is one host and all is well with it.
+
+        They are for who sends each of them only when another order of his to that host has ended,
+        and gives back (`unsent`) those that he still has when one ends badly.
+        """
+        host = self._table.only_host() if most > 0 else None
+        if (
+            host is None
+            or host.address is None
+            or host.strikes
+            or host.failed_addresses
+            or host.next_at > now
+            or now >= host.fresh_until
+        ):
+            return []
+        visits: list[Visit] = []
+        self._dispatch.serve_alike(host, host.address, now, most, visits)
+        return visits
 
     def due_of(self, trans_id: int) -> Due:
         """Return what an order that is out is about."""
@@ -280,6 +300,10 @@ class UrlServer:
     def lost(self, trans_ids: Collection[int], now: float) -> list[Due]:
         """Queue the orders of a spider that died again, at the head of their queues (S1.38)."""
         return self._withdrawals.lost(trans_ids, now)
+
+    def unsent(self, trans_ids: Sequence[int], now: float) -> None:
+        """Queue orders again whose requests surely never went out, in their old order."""
+        self._withdrawals.unsent(trans_ids, now)
 
     def forget(self, trans_ids: Iterable[int], now: float) -> list[Due]:
         """Drop orders: the caller takes their URLs over."""

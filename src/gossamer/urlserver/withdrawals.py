@@ -5,7 +5,7 @@ had gone out this very moment.
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from gossamer.config.urlserver import UrlServerSettings
 from gossamer.messages import Due
@@ -76,6 +76,11 @@ class Withdrawals:
                 order.asks_again(now, self._address_gap)
                 self._hosts.changed(order.host)
         return self._abandon(trans_ids, now, again=True)
+
+    def unsent(self, trans_ids: Sequence[int], now: float) -> None:
+        """Queue orders again that were made ahead of their time, and never sent."""
+        # Each goes to the head of its queue.
+        self._abandon(reversed(trans_ids), now, again=True)
 
     def forget(self, trans_ids: Iterable[int], now: float) -> list[Due]:
         """Drop orders: the caller takes their URLs over."""
