@@ -69,7 +69,7 @@ class Server:
 class Rig:
     """A worker inside this process, with a spider of its own."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, most_open: int) -> None:
         self.said: list[tuple[Tag, object]] = []
         settings = Settings()
         url = replace(settings.url, allow_private=True)
@@ -81,7 +81,7 @@ class Rig:
         clock = SystemClock()
         self.spider = Spider(settings.spider, policy, clock)
         intake = Intake(assignment, None, Watch.make(), clock, self._hear)
-        self.worker = Worker(self.spider, intake, self._hear, clock, MOST_OPEN)
+        self.worker = Worker(self.spider, intake, self._hear, clock, most_open)
         self._origin = f"http://127.0.0.1:{server.port}"
 
     def _hear(self, tag: Tag, payload: object) -> None:
@@ -113,9 +113,9 @@ class Rig:
 
 
 @contextmanager
-def working() -> Iterator[tuple[Server, Rig]]:
+def working(most_open: int = MOST_OPEN) -> Iterator[tuple[Server, Rig]]:
     server = Server()
-    rig = Rig(server)
+    rig = Rig(server, most_open)
     try:
         yield server, rig
     finally:
@@ -148,6 +148,19 @@ def test_reports_wait_for_company_while_there_is_more_to_do_but_not_for_long():
         server.answer("/0")
         rig.run_until(lambda: rig.reported() == [0])
         assert rig.spider.open_count() == MOST_OPEN
+
+
+def test_a_report_waits_a_moment_for_fetches_that_are_open_and_for_nothing_else():
+    with working(most_open=0) as (server, rig):
+        rig.worker.begin(rig.visits(0, 1))
+        server.answer("/0")
+        rig.run_until(lambda: rig.spider.open_count() == 1)
+        if not rig.reported():
+            assert 0 < rig.worker.wait_seconds() < 0.001
+        rig.run_until(lambda: rig.reported() == [0])
+        server.answer("/1")
+        rig.run_until(lambda: rig.reported() == [0, 1])
+        assert rig.worker.wait_seconds() == 1.0
 
 
 @pytest.mark.parametrize("status", [503, 429, 500])

@@ -18,6 +18,9 @@ from gossamer.outcomes import HOST_TO_BLAME
 from gossamer.spider.spider import Spider
 from gossamer.url.address import AddressPolicy
 
+_COMPANY_SECONDS: Final = 0.000_3
+"""What is to be reported waits so long for the next fetch to end: a server that is near answers
+many requests in the same moment, and each report costs the coordinator as much as two pages."""
 _SLOW_SECONDS: Final = 1.0
 """A server that takes longer needs nothing in hand."""
 
@@ -90,7 +93,10 @@ class Worker:
 
     def wait_seconds(self) -> float:
         """Return how long the loop may wait for something to happen."""
-        return self._intake.wait_seconds(more_comes=bool(self._ahead))
+        seconds = self._intake.wait_seconds(more_comes=bool(self._ahead))
+        if not seconds and self._spider.open_count():
+            return _COMPANY_SECONDS
+        return seconds
 
     def use_start_urls(self, start_urls: Sequence[str]) -> None:
         """Judge by these what is in scope."""
