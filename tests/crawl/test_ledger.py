@@ -50,6 +50,9 @@ def test_orders_ahead_of_their_time_are_counted_and_bounded():
     assert (ledger.credit(), ledger.credit(4)) == (0, 0)
     ledger.take_back(5)
     assert (ledger.credit(), ledger.credit(4)) == (0, 1)
+    for trans_id in range(1, 5):
+        ledger.take_back(trans_id)
+    assert (ledger.credit(), ledger.credit(4)) == (1, 5)
     ledger.errands = 1
     assert ledger.credit(4) == 0
 

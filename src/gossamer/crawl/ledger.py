@@ -116,7 +116,8 @@ class Ledger:
         """Return how many more orders may go out now, with so many ahead of their time."""
         out = len(self._out)
         places = self._concurrency - out - self.errands
-        if not self._usual:
+        # Workers have all places between them; a robots.txt is fetched by somebody else.
+        if not self._usual and not self.errands:
             places += ahead
         waiting = self.waiting + self._heaviness
         credit = places
