@@ -1,6 +1,7 @@
 """When the catalog is asked for more URLs, and what it is told before."""
 
 from functools import partial
+from math import inf
 
 import pytest
 from msgspec.structs import replace
@@ -9,8 +10,9 @@ from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import SystemClock
 from gossamer.config.settings import Settings
 from gossamer.crawl.pipeline import Ground, crew_of, wired
+from gossamer.crawl.recall import Recalled
 from gossamer.crawl.stops import Stops
-from gossamer.crawl.supply import Supply
+from gossamer.crawl.supply import Leased, Supply
 from gossamer.messages import Due
 
 
@@ -41,6 +43,19 @@ def test_what_waits_is_committed_first_only_when_little_is_left_to_order(parts, 
     supply.ask(10.0)
     assert supply.asking
     assert len(commits) == committed
+
+
+def test_all_is_taken_when_the_catalog_gave_as_much_as_it_had(parts):
+    supply = Supply(parts, 3_600.0, shared=False)
+    parts.keeper.counts = replace(parts.keeper.counts, pending=3)
+    assert not supply.is_all_taken
+    for count, is_all in ((2, False), (1, True)):
+        supply._answered(Leased(dues(count), None, Recalled([], []), [], inf))
+        assert supply.is_all_taken is is_all
+    # The next transaction counts what it has found and what is leased.
+    parts.keeper.counts = replace(parts.keeper.counts, pending=1)
+    supply.counted()
+    assert not supply.is_all_taken
 
 
 def test_with_no_place_free_there_is_time_to_ask(parts):

@@ -220,3 +220,13 @@ def test_urls_of_hosts_known_already_count_in_the_map_of_a_later_batch():
     server.wants(1.0)
     offer(server, dues("a.test", 4), 2.0)
     assert server.wants(2.1).reject_addresses == {"10.0.0.1"}
+
+
+def test_after_a_small_batch_more_is_asked_for_as_soon_as_there_is_more():
+    server = make(queue_count=2, queue_len=10)
+    assert server.wants(1.0) is not None
+    offer(server, dues("a.test", 3), 1.0)
+    assert server.wants(1.01) is None
+    assert server.wants(1.9, saturated=True) is None
+    server.more_there()
+    assert server.wants(1.9, saturated=True) is not None

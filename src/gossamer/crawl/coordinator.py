@@ -44,6 +44,8 @@ _TICK_SECONDS: Final = 0.25
 _LONG_REST_SECONDS: Final = 10.0
 _DRY_SECONDS: Final = 2.0
 _GRACE_SECONDS: Final = 3.0
+_SHORT_QUEUE: Final = 4
+"""So many times what may be open is fetched in about the time that a transaction takes."""
 
 
 class Coordinator:
@@ -258,12 +260,21 @@ class Coordinator:
             self._mishaps.give_back(self._ledger.by_document(payload))
 
     def _commit_if_worth(self, now: float) -> None:
-        self._keeper.hungry = not self._urlserver.queued
+        self._keeper.hungry = self._is_hungry()
         if self._keeper.wants_to_commit(now):
             self._commit_what_waits()
         if self._deliveries is not None and self._deliveries.wants_to_mark(now):
             self._deliveries.mark(self._clocks(now), self._robots.records())
         self._keep_rules(now)
+
+    def _is_hungry(self) -> bool:
+        """Whether there is nothing to order before more is committed, or soon will be."""
+        if not self._urlserver.queued:
+            return True
+        return self._is_queue_short() and self._supply.is_all_taken
+
+    def _is_queue_short(self) -> bool:
+        return self._urlserver.queued <= _SHORT_QUEUE * self._concurrency
 
     def _keep_rules(self, now: float) -> None:
         """Have new robots.txt files stored at once, with the intervals that they ask for.
@@ -290,8 +301,11 @@ class Coordinator:
         return stored_clocks(self._urlserver.host_clocks(now), self._clock.time())
 
     def _committed(self, verdicts: Sequence[Verdict], committed: Committed) -> None:
+        self._supply.counted()
         if committed.new_urls:
             self._supply.more_now()
+            if self._is_queue_short():
+                self._urlserver.more_there()
         elif (again_at := next_try_at(verdicts)) is not None:
             self._supply.more_at(again_at)
         if self._on_pages is not None:

@@ -59,7 +59,7 @@ class Keeper:
         self._archive = archive
         self._enough = ledger.backlog // 2 or max(1, settings.crawl.concurrency // 2)
         self.hungry = True
-        """Whether there is nothing to order before more is committed."""
+        """Whether there is nothing to order before more is committed, or will be soon."""
         self._findings: list[Findings] = []
         self._oldest = 0.0
         self._committing = False

@@ -48,6 +48,8 @@ class Supply:
         """Whether the catalog has been asked and has not answered."""
         self.dry_until = 0.0
         """Until when the catalog is not asked again, having had nothing; 0 when it may have."""
+        self._leased = 0
+        """How many URLs the catalog gave since it last counted what is pending."""
         self.before_asking: Callable[[], None] = lambda: None
         """Called when the catalog is about to be asked and little is left to order."""
 
@@ -85,6 +87,7 @@ class Supply:
         now = self._clock.monotonic()
         self.asking = False
         self._ledger.held += len(batch)
+        self._leased += len(batch)
         self._names.name(map(host_of, seeds))
         self._recall.apply(recalled, self._urlserver, self._robots, now)
         self._urlserver.offer(batch, now)
@@ -94,6 +97,15 @@ class Supply:
             # Due now, and yet nothing came: the hosts with work were rejected because their
             # queues are full.
             self.dry_until = now + min(max(wait, _FULL_SECONDS), self._look_seconds)
+
+    @property
+    def is_all_taken(self) -> bool:
+        """Whether the catalog has nothing more to give until something is committed."""
+        return self._keeper.counts.pending <= self._leased
+
+    def counted(self) -> None:
+        """Note that the catalog has just counted what is pending."""
+        self._leased = 0
 
     def more_now(self) -> None:
         """Ask again at the next occasion: something has become due."""

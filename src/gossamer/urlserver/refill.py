@@ -55,6 +55,10 @@ class Refills:
         """Note how many URLs came."""
         self._came_short_at = now if count < self._asked else float("-inf")
 
+    def more_there(self) -> None:
+        """Note that the next batch need not be small because the last one was."""
+        self._came_short_at = float("-inf")
+
     def next(self, now: float, *, saturated: bool = False) -> Refill | None:
         """Return the request to make now, if one is to be made, and forget the batch before.
 

@@ -153,6 +153,10 @@ class UrlServer:
         """
         return self._refills.next(now, saturated=saturated)
 
+    def more_there(self) -> None:
+        """Take note that there is more than when URLs were last asked for."""
+        self._refills.more_there()
+
     def held(self, now: float) -> Mapping[str, float]:
         """Return the hosts of which nothing is wanted for long, and until when of each."""
         return self._refills.held(now)
