@@ -26,12 +26,12 @@ def main(built: str) -> None:
         for _ in range(50):
             asked = b"".join(random.choices([*keys, random.randbytes(8)], k=random.randrange(9)))
             new = urls.unmet(asked)
-            assert set(new) <= set(urls.targets(asked))
+            assert set(new) <= set(urls.targets(asked)) == set(urls.met(asked))
             met += len(new)
             if random.random() < 0.1:
                 urls.leave(asked)
         for wrong in (b"1234567", "12345678", None):
-            for ask in (urls.targets, urls.unmet, urls.leave):
+            for ask in (urls.targets, urls.unmet, urls.met, urls.leave):
                 try:
                     ask(wrong)
                 except (TypeError, ValueError):

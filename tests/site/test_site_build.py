@@ -1,14 +1,19 @@
 """Pages as they are made of what the catalog holds."""
 
 import json
+from random import Random
 
+import pytest
 from msgspec.structs import replace
+from walked_sites import START, MadeSite
 
 from gossamer.catalog.catalog import Surveyed
 from gossamer.outcomes import Outcome, State
+from gossamer.site import keys
 from gossamer.site.build import Builder
-from gossamer.site.closure import Closure, Met
+from gossamer.site.closure import Closure, Met, Names, Reach, closure
 from gossamer.site.model import Page, SiteMap, no_assets, summary_of
+from gossamer.site.notes import Notes
 
 HOME = "http://example.org/"
 
@@ -79,3 +84,34 @@ def test_only_a_page_that_nobody_observed_is_looked_at():
     builder.note((Met(each.doc_id, f"{HOME}{each.doc_id}", None, 0), each, []) for each in rows)
     assert looked_at == [1, 3]
     assert builder.unseen == [f"{HOME}1", f"{HOME}3"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_who_links_to_a_page_is_the_same_by_keys_and_by_urls(seed, monkeypatch):
+    """Also where a page names it twice, where a sitemap names it, and without the compiled part."""
+    random = Random(seed)
+    site = MadeSite(random, random.choice((1, 5, 30, 80)))
+    for url in random.sample(site.urls[1:], len(site.urls) // 5):
+        gone = {"state": int(State.FAILED), "outcome": int(Outcome.HTTP_4XX), "status": 404}
+        site.rows[url] = replace(site.rows[url], **gone)
+    told = [linked(site, by_keys=False), linked(site, by_keys=True)]
+    monkeypatch.setattr("gossamer.site.closure.new_urls", keys.PythonUrls)
+    told.append(linked(site, by_keys=True))
+    assert told == [spelled_out_links(site, told[0])] * 3
+
+
+def linked(site: MadeSite, *, by_keys: bool) -> list[Page]:
+    names = Names(site)
+    builder = Builder(names=names if by_keys else None)
+    found = closure(site, Notes(), names, START, Reach(), builder.note)
+    return builder.pages(found, all_links=False)
+
+
+def spelled_out_links(site: MadeSite, pages: list[Page]) -> list[Page]:
+    """Return these pages with what is to be noted of those that failed."""
+    spelled_out = [replace(page, facts=replace(page.facts)) for page in pages]
+    for page in spelled_out:
+        linking = [each.url for each in pages for link in each.links if link == page.url]
+        page.facts.linked_from = linking if page.error else []
+        page.facts.linked_count = len(page.facts.linked_from)
+    return spelled_out

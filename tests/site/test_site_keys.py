@@ -24,7 +24,8 @@ key = st.sampled_from([number.to_bytes(8, "little") for number in (*range(40), 1
 some_keys = st.lists(key, max_size=12).map(b"".join)
 url = st.text(min_size=1, max_size=4)
 known = st.lists(st.tuples(key, url), max_size=30)
-step = st.tuples(st.sampled_from(["add", "begin", "targets", "unmet", "leave"]), some_keys, known)
+names = ["add", "begin", "targets", "unmet", "met", "leave"]
+step = st.tuples(st.sampled_from(names), some_keys, known)
 
 
 def done(urls, steps) -> list[object]:
@@ -64,7 +65,12 @@ def test_a_walk_meets_each_url_once_in_order(make):
     assert urls.unmet(first + unknown + second + first) == ["http://a.test/7", "http://a.test/3"]
     assert urls.unmet(second + first) == []
     assert urls.targets(second + unknown + first) == ["http://a.test/3", "http://a.test/7"]
+    assert urls.met(second + unknown + second + b"".join(numbered.values())[:16]) == [
+        "http://a.test/3",
+        "http://a.test/3",
+    ]
     urls.leave(second)
+    assert urls.met(first + second) == ["http://a.test/7"]
     assert urls.unmet(first + second) == ["http://a.test/3"]
     urls.begin()
     assert len(urls.unmet(b"".join(numbered.values()))) == 5_000
@@ -73,7 +79,7 @@ def test_a_walk_meets_each_url_once_in_order(make):
 @compiled
 def test_what_is_no_key_is_refused():
     urls = new_urls()
-    for method in (urls.targets, urls.unmet, urls.leave):
+    for method in (urls.targets, urls.unmet, urls.met, urls.leave):
         with pytest.raises(ValueError):
             method(b"1234567")
         with pytest.raises(TypeError):

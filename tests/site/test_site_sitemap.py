@@ -3,6 +3,9 @@
 import pytest
 from site_rig import Asked, Reply, Site, moved, page, paths, run_site, site_map
 
+from gossamer.parse import sniff
+from gossamer.site import closure
+
 
 def sitemap_of(*names: str):
     """Return an answer: a sitemap of these paths."""
@@ -209,3 +212,8 @@ def test_a_sitemap_that_robots_txt_names_and_that_is_gone_is_told(name):
     assert f"such as {site.url(name)} (HTTP 404 Not Found)" in note
     assert named["errors"] == []
     assert without["summary"]["notes"] == []
+
+
+def test_what_a_page_is_the_walk_knows_without_the_parser():
+    assert closure._HTML == (sniff.HTML, sniff.XHTML)
+    assert closure._XHTML == sniff.XHTML

@@ -297,14 +297,24 @@ class InMemoryReader:
 
     def surveyed_all(self, doc_ids: Collection[int]) -> dict[int, Surveyed]:
         """Return such documents by their numbers; a notebook has the records of its own."""
-        entries = filter(None, map(self._tables.entry, doc_ids))
-        return {entry.doc_id: self._surveyed(entry) for entry in entries}
+        # A map asks for all that is known when nothing else is left to do: so most are found here,
+        # without a call for each.
+        entries, documents = self._tables.entries, self._tables.tries.documents
+        count, has_notebook = len(entries), self._notebook is not None
+        found: dict[int, Surveyed] = {}
+        for doc_id in doc_ids:
+            if not 0 < doc_id <= count:
+                continue
+            entry = entries[doc_id - 1]
+            last = documents[entry.last_fetch - 1] if entry.last_fetch else None
+            if has_notebook and last is not None and last.state == _DONE:
+                found[doc_id] = last
+            else:
+                found[doc_id] = self._surveyed(entry, last)
+        return found
 
-    def _surveyed(self, entry: Entry) -> Surveyed:
-        tables, doc_id, fetch_id = self._tables, entry.doc_id, entry.last_fetch
-        document = tables.tries.documents[fetch_id - 1] if fetch_id else None
-        if document is not None and self._notebook is not None and document.state == _DONE:
-            return document
+    def _surveyed(self, entry: Entry, document: Surveyed | None) -> Surveyed:
+        tables, doc_id = self._tables, entry.doc_id
         numbers = tables.records_of.get(doc_id)
         targets = tables.links.get(doc_id, b"")
         record = tables.records[numbers[-1]][1] if numbers else ""

@@ -1,13 +1,13 @@
 """The pages of the map, from what the catalog holds of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Final
 
 from gossamer.catalog.catalog import Surveyed
 from gossamer.messages import NOT_MODIFIED_STATUS
 from gossamer.outcomes import PAGE_OUTCOMES, Outcome, name_of
-from gossamer.site.closure import Closure, Met
+from gossamer.site.closure import Closure, Met, Names, key_of
 from gossamer.site.closure import Page as Visited
 from gossamer.site.model import Facts, Page
 from gossamer.site.notes import Notes, Seen
@@ -20,6 +20,7 @@ FINE: Final = PAGE_OUTCOMES | {Outcome.REDIR_SCOPE, Outcome.BODY_TOO_LARGE}
 _FROM_SERVER: Final = frozenset({Outcome.HTTP_4XX, Outcome.HTTP_429, Outcome.HTTP_5XX})
 # Plain numbers: to look a member up and to compare with it costs several times as much.
 _FINE: Final = frozenset(map(int, FINE))
+_OK: Final = int(Outcome.OK)
 _CUT: Final = int(Outcome.BODY_TOO_LARGE)
 _LOOP: Final = int(Outcome.REDIR_LOOP)
 
@@ -28,15 +29,26 @@ Look = Callable[[int], Observation | None]
 
 
 class Builder:
-    """Makes pages as they are met."""
+    """Makes pages as they are met.
 
-    def __init__(self, notes: Notes | None = None, look: Look | None = None) -> None:
+    With `names` it keeps the keys of their links, and finds those that link to a page by them.
+    """
+
+    def __init__(
+        self,
+        notes: Notes | None = None,
+        look: Look | None = None,
+        names: Names | None = None,
+    ) -> None:
         self._notes = notes or Notes()
         self._look = look
+        self._names = names
         self.unseen: list[str] = []
         """Pages of which no more is known than that they were fetched."""
         self._content_types: dict[str, str] = {}
         self._pages: list[Page] = []
+        self._keys: list[bytes] = []
+        """Those of the links of each page."""
         self._leading: list[Page] = []
         """Those that may be aliases, by what they say themselves."""
         self._failed: list[Page] = []
@@ -50,6 +62,8 @@ class Builder:
                 seen = self._looked_at(met, seen)
             page = self._page(met, row, targets, seen)
             made.append(page)
+            if self._names is not None:
+                self._keys.append(row.targets)
             if seen.canonical is not None or page.facts.redirect_to is not None:
                 self._leading.append(page)
             if page.error is not None:
@@ -74,11 +88,37 @@ class Builder:
                 page.facts.in_sitemap = page.url in found.in_sitemaps
         if self._leading or found.copies:
             _name_aliases(pages, self._leading, found.copies)
-        _note_links(pages, pages if all_links else self._failed)
+        wanted = pages if all_links else self._failed
+        if wanted:
+            _note_links(self._linking_to(wanted), wanted)
         return pages
+
+    def _linking_to(self, wanted: list[Page]) -> Iterator[tuple[Page, list[str]]]:
+        """Go through the pages, each with those of its links that lead to one of these."""
+        if self._names is None or wanted is self._pages:
+            names = {page.url for page in wanted}
+            for page in self._pages:
+                # Few links of few pages lead to those that failed.
+                if not names.isdisjoint(page.links):
+                    yield page, list(filter(names.__contains__, page.links))
+            return
+        # The walk is over, so that another may begin, which meets these and no others.
+        urls = self._names.urls
+        urls.begin()
+        urls.unmet(b"".join(key_of(page.url) for page in wanted))
+        for page, links in zip(self._pages, map(urls.met, self._keys), strict=True):
+            # What a sitemap names are no links.
+            if links and page.links:
+                yield page, links
 
     def _page(self, met: Met, row: Surveyed, links: list[str], seen: Seen) -> Page:
         outcome, kind = row.outcome, row.content_type
+        checksum, error, leads_to = seen.sha256, None, row.redirect_to
+        if outcome != _OK:
+            checksum = "" if outcome == _CUT else checksum
+            error = None if outcome in _FINE else error_of(outcome, row.status, row.detail)
+            # A loop is closed by one that nobody follows.
+            leads_to = end_of_loop(row.detail) if outcome == _LOOP else leads_to
         # In the order of the fields: to find each by its name takes longer than all the rest.
         return Page(
             met.url,
@@ -86,7 +126,7 @@ class Builder:
             met.depth,
             row.status,
             self._content_types.setdefault(kind, kind),
-            "" if outcome == _CUT else seen.sha256,  # checksum
+            checksum,
             None,  # alias_of
             [],  # aliases
             seen.assets,
@@ -94,16 +134,15 @@ class Builder:
             row.title,
             row.body_bytes,
             row.milliseconds,
-            None if outcome in _FINE else error_of(outcome, row.status, row.detail),
+            error,
             Facts(
                 _name(outcome),
                 row.detail,
                 seen.description,
                 seen.canonical,
                 seen.languages,
-                # A loop is closed by one that nobody follows.
-                end_of_loop(row.detail) if outcome == _LOOP else row.redirect_to,
-                row.simhash,
+                leads_to,
+                None if row.signed_simhash is None else row.simhash,
                 seen.noindex,
                 seen.nofollow,
                 insecure_assets=_insecure(seen.assets) if met.url[:6] == "https:" else [],
@@ -189,15 +228,11 @@ def _end(url: str, leads: dict[str, str]) -> str | None:
     return url
 
 
-def _note_links(pages: list[Page], wanted: list[Page]) -> None:
+def _note_links(linking: Iterable[tuple[Page, list[str]]], wanted: list[Page]) -> None:
     """Note for the wanted pages which pages link to them."""
     by_url = {page.url: page.facts for page in wanted}
-    urls = set(by_url)
-    for page in pages if wanted else ():
-        # Few links of few pages lead to those that failed.
-        if urls.isdisjoint(page.links):
-            continue
-        for link in filter(urls.__contains__, page.links):
+    for page, links in linking:
+        for link in links:
             facts = by_url[link]
             facts.linked_count += 1
             if facts.linked_count <= _MAX_LINKED_FROM:

@@ -37,6 +37,9 @@ _FAILURES: Final = frozenset(
 )
 _WAITING: Final = _FAILURES | {Outcome.POLICY_ROBOTS_UNREACHABLE}
 _NEVER_TRIED: Final = frozenset({Outcome.POLICY_PORT, Outcome.POLICY_SCOPE})
+# As in parse/sniff.py, which takes 1 ms to load and which else only workers need.
+_XHTML: Final = "application/xhtml+xml"
+_HTML: Final = ("text/html", _XHTML)
 
 
 class Surveyable(Protocol):
@@ -158,19 +161,17 @@ def _sitemaps(catalog: Surveyable, names: Names, found: Closure, customary: str)
 
     Where a site answers everything with a page, that is no sitemap, and its links are nobody's.
     """
-    from gossamer.parse.sniff import HTML, XHTML  # noqa: PLC0415 - else only workers load it
-
     for sitemap in names.sitemaps:
         doc_id = names.numbers[sitemap]
         row = catalog.surveyed(doc_id)
-        if row.state == State.DONE and row.content_type not in (HTML, XHTML):
+        if row.state == State.DONE and row.content_type not in _HTML:
             yield sitemap
         elif row.state == State.EXCLUDED and row.outcome == Outcome.POLICY_TRAP:
             found.trapped.append(Met(doc_id, sitemap, None, 0))
     linked = names.target(customary) if customary else None
     if linked is not None and linked not in names.sitemaps:
         row = catalog.surveyed(names.numbers[linked])
-        is_xml = row.content_type.endswith("xml") and row.content_type != XHTML
+        is_xml = row.content_type.endswith("xml") and row.content_type != _XHTML
         if row.state == State.DONE and is_xml:
             yield linked
 

@@ -159,6 +159,19 @@ static PyObject *urls_unmet(PyObject *self, PyObject *given)
     return found;
 }
 
+static PyObject *urls_met(PyObject *self, PyObject *given)
+{
+    Py_ssize_t length;
+    const byte *keys = keys_in(given, &length);
+    PyObject *found = keys ? PyList_New(0) : NULL;
+    for (Py_ssize_t at = 0; found && at < length; at += KEY_BYTES) {
+        const struct place *place = place_of((Urls *)self, keys + at);
+        if (place->url && place->is_met && PyList_Append(found, place->url) < 0)
+            Py_CLEAR(found);
+    }
+    return found;
+}
+
 static PyObject *urls_leave(PyObject *self, PyObject *given)
 {
     Py_ssize_t length;
@@ -209,6 +222,7 @@ static PyMethodDef URLS_METHODS[] = {
     {"targets", urls_targets, METH_O, "targets(keys) -> the URLs of those keys that are known."},
     {"unmet", urls_unmet, METH_O,
      "unmet(keys) -> those of them that the walk has not met; from now on it has."},
+    {"met", urls_met, METH_O, "met(keys) -> those of them that the walk has met."},
     {"leave", urls_leave, METH_O, "leave(keys): let the walk meet these again."},
     {NULL, NULL, 0, NULL},
 };

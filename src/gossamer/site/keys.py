@@ -32,6 +32,10 @@ class Urls(Protocol):
         """Return those of them that the walk has not met; from now on it has."""
         ...
 
+    def met(self, keys: bytes, /) -> list[str]:
+        """Return those of them that the walk has met."""
+        ...
+
     def leave(self, keys: bytes, /) -> None:
         """Let the walk meet these again."""
         ...
@@ -63,6 +67,10 @@ class PythonUrls:
         new = list(dict.fromkeys(filter(self._unmet.__contains__, self.targets(keys))))
         self._unmet.difference_update(new)
         return new
+
+    def met(self, keys: bytes, /) -> list[str]:
+        """Return those of them that the walk has met."""
+        return [url for url in self.targets(keys) if url not in self._unmet]
 
     def leave(self, keys: bytes, /) -> None:
         """Let the walk meet these again."""

@@ -96,7 +96,8 @@ class Survey:
     ) -> SiteMap:
         """Return the map of all that was reached, without its time."""
         names = Names(catalog)
-        builder = Builder(self._notes, look)
+        # A catalog in memory holds the keys of all links; those of a workspace are not kept for it.
+        builder = Builder(self._notes, look, names if look is None else None)
         with nothing_collected():
             found = self._walk(catalog, names, on_pages=builder.note)
         stopped_by = _STOPPED_BY.get(summary.reason, summary.reason)

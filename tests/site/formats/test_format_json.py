@@ -67,15 +67,17 @@ texts = st.lists(text, max_size=3)
     st.lists(st.fixed_dictionaries(dict.fromkeys(ASSET_KINDS[:2], texts)), min_size=1),
     st.lists(st.tuples(text, texts, text, st.integers(0, 99)), max_size=20),
     st.sampled_from([1, 2, 4_096]),
+    st.sampled_from([1, 1_000, 1 << 16]),
 )
-def test_lines_are_what_the_encoder_makes_of_each_page(assets, pages, most):
-    """Whether its assets are those of other pages, and how many of them are kept."""
+def test_lines_are_what_the_encoder_makes_of_each_page(assets, pages, most, long):
+    """Whether its assets are those of other pages, how many are kept, and what a long buffer is."""
     made = [
         page_of(url, links=links, title=title, assets=assets[number % len(assets)])
         for url, links, title, number in pages
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_format, "_MAX_ASSETS", most)
+        patch.setattr(json_format, "_LONG_BYTES", long)
         lines = b"|".join(json_format.page_lines(made, b"|"))
     each = [{name: getattr(page, name) for name in FIELDS} for page in made]
     assert lines == b"|".join(safe_json(msgspec.json.encode(fields)) for fields in each)

@@ -24,6 +24,10 @@ FIELDS: Final = tuple(name for name in Page.__struct_fields__ if name != "facts"
 
 _TOGETHER: Final = 8
 """So many pages are encoded, looked through and written together."""
+_LONG_BYTES: Final = 1 << 16
+"""A buffer that held so much is not used again: it may have come from the kernel itself (glibc:
+128 KB or more, of which a third may be spare), and each time it was emptied it would be given back
+and asked for anew, 4 KB at a time, which takes longer than all else here."""
 _MAX_ASSETS: Final = 4_096
 """So many different assets are kept as JSON: those of pages near to each other are the same."""
 _ENCODER: Final = msgspec.json.Encoder()
@@ -72,7 +76,10 @@ def page_lines(pages: Sequence[Page], between: bytes) -> Iterator[bytes]:
     # By what they are in memory: the pages keep them there.
     written: dict[int, msgspec.Raw] = {}
     for start in range(0, len(pages), _TOGETHER):
-        lines.clear()
+        if len(lines) < _LONG_BYTES:
+            lines.clear()
+        else:
+            lines = bytearray()
         for page in pages[start : start + _TOGETHER]:
             assets = written.get(id(page.assets))
             if assets is None:
