@@ -68,6 +68,12 @@ def test_rows_that_end_as_usual_come_without_their_end(connection, count, unusua
     ]
 
 
+@pytest.mark.parametrize("value", [None, b"", b"\0", b"\xff" * 20, "", 0, -1, 1.5])
+def test_what_is_bound_comes_back_as_it_is(connection, value):
+    assert connection.execute("SELECT ?", (value,)).fetchone() == (value,)
+    assert type(connection.execute("SELECT ?", (value,)).fetchone()[0]) is type(value)
+
+
 def test_one_wrong_row_fails_the_statement_that_it_is_in(connection):
     with pytest.raises(sqlite3.IntegrityError):
         insert_many(connection, INSERT, [*things(7), (b"x", b"not a text")])
