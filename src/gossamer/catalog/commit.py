@@ -33,7 +33,7 @@ from gossamer.catalog.judging import (
     signed,
 )
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.many import insert_many, insert_mixed
+from gossamer.catalog.many import insert_many, insert_mixed, parts_of, select_many
 from gossamer.catalog.memory import Facts, Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.recrawl import next_interval
@@ -137,23 +137,19 @@ class Commit:
         return {row[0]: Facts(*row[1:]) for row in rows}
 
     def _claim_contents(self, live: Sequence[tuple[Verdict, Facts]]) -> dict[bytes, int]:
-        """Return the first document of each body in the batch."""
+        """Return the first documents of bodies in the batch, of all that are not the first."""
         claims = [
-            (verdict.findings.checksum, verdict.findings.doc_id)
+            (verdict.findings.checksum or b"", verdict.findings.doc_id)
             for verdict, _ in live
             if has_content(verdict.findings)
         ]
-        if not claims:
-            return {}
-        claimed = insert_many(self._connection, QUERIES["insert_content"], claims)
-        if claimed == len(claims):
-            return {}
-        query = QUERIES["content_owner"]
-        return {
-            checksum: self._connection.execute(query, (checksum,)).fetchone()[0]
-            for checksum, _ in claims
-            if checksum is not None
-        }
+        originals: dict[bytes, int] = {}
+        # In most parts each body is the first of its kind, and nothing has to be asked.
+        for part in parts_of(claims):
+            if insert_many(self._connection, QUERIES["insert_content"], part) < len(part):
+                checksums = [checksum for checksum, _ in part]
+                originals |= select_many(self._connection, QUERIES["content_owners"], checksums)
+        return originals
 
     def _judge_first_page(self, findings: Findings, known: Facts) -> None:
         """Do as `_judge` does, but for what can be otherwise only with other documents."""
@@ -267,7 +263,6 @@ class Commit:
         if state == _PENDING or findings.outcome == NOT_MODIFIED:
             return known.duplicate_of
         owner = None
-        # In most batches each body is the first of its kind, and nothing has to be asked.
         if originals and findings.checksum is not None and has_content(findings):
             owner = originals.get(findings.checksum)
         duplicate_of = None if owner == findings.doc_id else owner

@@ -229,9 +229,9 @@ FROM json_each(:doc_ids) AS judged WHERE url.doc_id = judged.value;
 -- The first document with a body owns it.
 INSERT INTO content (checksum, doc_id) VALUES (?, ?) ON CONFLICT DO NOTHING;
 
--- name: content_owner
--- The first document with a body.
-SELECT doc_id FROM content WHERE checksum = ?;
+-- name: content_owners
+-- The first document with each of some bodies; the placeholder stands for as many as there are.
+SELECT checksum, doc_id FROM content WHERE checksum IN (?);
 
 -- name: put_links
 -- The outgoing links of a document.
