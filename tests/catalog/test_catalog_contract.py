@@ -523,6 +523,46 @@ class TestContents:
         catalog.commit([done(due, checksum=b"same") for due in lease_all(catalog)], NOW)
         assert catalog.find(B).duplicate_of == A
 
+    def test_duplicates_are_seen_wherever_they_stand_in_a_large_batch(self, catalog):
+        urls = [f"https://a.example/{number}" for number in range(100)]
+        copies = {5: 3, 40: 3, 70: 2, 99: 98}
+        catalog.add([found(url) for url in urls], NOW)
+        dues = catalog.due(100, 100, NOW)
+        bodies = [(copies.get(number, number) + 1).to_bytes(16, "big") for number in range(100)]
+        verdicts = [done(due, checksum=body) for due, body in zip(dues, bodies, strict=True)]
+        catalog.commit(verdicts, NOW)
+        assert {row.url: row.duplicate_of for row in catalog.rows() if row.duplicate_of} == {
+            urls[copy]: urls[first] for copy, first in copies.items()
+        }
+        assert catalog.counts().duplicates == len(copies)
+        assert catalog.check() == []
+
+    def test_in_a_large_batch_each_visit_and_each_url_keeps_what_is_its_own(self, catalog):
+        catalog.add([found(f"https://a.example/{number}") for number in range(70)], NOW)
+        dues = catalog.due(70, 70, NOW)
+        new = [
+            excluded(f"https://a.example/new/{number}", 2)
+            if number % 30 == 7
+            else found(f"https://a.example/new/{number}", 1 + number % 2)
+            for number in range(90)
+        ]
+        verdicts = [
+            failure(due) if number % 40 == 9 else done(due, detail="cut" if number == 50 else "")
+            for number, due in enumerate(dues)
+        ]
+        verdicts[0] = done(dues[0], new)
+        catalog.commit(verdicts, NOW)
+        rows = {row.url: row for row in catalog.rows()}
+        for number, due in enumerate(dues):
+            failed = number % 40 == 9
+            assert rows[due.url].state == (State.FAILED if failed else State.DONE)
+            assert rows[due.url].outcome == (Outcome.NET_RESET if failed else Outcome.OK)
+            assert rows[due.url].detail == ("cut" if number == 50 else "")
+        for item in new:
+            row = rows[item.url]
+            assert (row.state, row.outcome, row.depth) == (item.state, item.outcome, item.depth)
+        assert catalog.check() == []
+
     def test_a_duplicate_that_is_gone_is_no_duplicate_any_more(self, catalog):
         catalog.add([found(A), found(B)], NOW)
         catalog.commit([done(due, checksum=b"same") for due in lease_all(catalog)], NOW)

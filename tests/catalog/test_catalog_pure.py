@@ -91,7 +91,7 @@ HOT = [
     "promote_hosts", "hosts_in_line", "lease_urls", "serve_host_again", "serve_host_up",
     "validators",
     "next_in_line", "next_wait", "leases_of", "release_url", "deaths_of", "release_all_urls",
-    "cut_url_waits", "cut_host_waits", "url_facts", "page_facts", "judge_url", "content_owner",
+    "cut_url_waits", "cut_host_waits", "url_facts", "page_facts", "judge_url", "content_owners",
     "known_urls", "shorten_depth", "readmit_url", "recrawls_due", "requeue_url", "host_id_of",
     "count_host", "line_up_host", "count_outcome", "put_host_clock", "park_host", "host_clock",
     "file_id_of", "extend_file", "robots", "totals", "find_content", "url_with_prefix", "doc_id_of",

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from gossamer.catalog.connection import MEMORY, open_for_writing
-from gossamer.catalog.many import insert_many, parts_of, select_many
+from gossamer.catalog.many import insert_many, insert_mixed, parts_of, select_many
 
 INSERT = "INSERT INTO thing (key, word) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 FIND = "SELECT key, word FROM thing WHERE key IN (?)"
@@ -48,6 +48,30 @@ def test_only_rows_that_made_a_difference_are_counted(connection):
     insert_many(connection, INSERT, things(10))
     assert insert_many(connection, INSERT, [*things(40), *things(40)]) == 30
     assert connection.execute("SELECT count(*) FROM thing").fetchone() == (40,)
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 45, 200])
+@pytest.mark.parametrize("unusual", [(), (3,), (0, 1, 40, 199), range(200)])
+def test_rows_that_end_as_usual_come_without_their_end(connection, count, unusual):
+    """They are the same rows, in the same order, in as many statements."""
+    connection.execute("CREATE TABLE place (number INTEGER, name TEXT, kind INTEGER, note TEXT)")
+    whole = "INSERT INTO place (number, name, kind, note) VALUES (?, ?, ?, ?)"
+    short = "INSERT INTO place (number, kind, name) VALUES (?, 7, ?)"
+    rows = [(n, f"name {n}") + ((8, "other") if n in unusual else ()) for n in range(count)]
+    said = []
+    connection.set_trace_callback(said.append)
+    insert_mixed(connection, (whole, short), rows, (7, None))
+    connection.set_trace_callback(None)
+    assert len(said) == len(list(parts_of(rows)))
+    assert list(connection.execute("SELECT number, name, kind, note FROM place")) == [
+        (n, f"name {n}", *((8, "other") if n in unusual else (7, None))) for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("value", [None, b"", b"\0", b"\xff" * 20, "", 0, -1, 1.5])
+def test_what_is_bound_comes_back_as_it_is(connection, value):
+    assert connection.execute("SELECT ?", (value,)).fetchone() == (value,)
+    assert type(connection.execute("SELECT ?", (value,)).fetchone()[0]) is type(value)
 
 
 def test_one_wrong_row_fails_the_statement_that_it_is_in(connection):

@@ -6,6 +6,7 @@ statements over many rows.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -32,8 +33,8 @@ from gossamer.catalog.judging import (
     signed,
 )
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.many import insert_many
-from gossamer.catalog.memory import FirstLease, Memory
+from gossamer.catalog.many import insert_many, insert_mixed, parts_of, select_many
+from gossamer.catalog.memory import Facts, Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.recrawl import next_interval
 from gossamer.catalog.tally import Tally
@@ -50,25 +51,8 @@ _DONE: Final = int(State.DONE)
 _FAILED: Final = int(State.FAILED)
 _OK: Final = int(Outcome.OK)
 _PAGE: Final = int(Kind.PAGE)
-
-
-class Facts(Struct, gc=False):
-    """What the catalog knows of a document before it is judged."""
-
-    doc_id: int
-    host_id: int
-    state: int
-    kind: int
-    outcome: int | None
-    tries: int
-    visits: int
-    changes: int
-    recrawl_seconds: float | None
-    last_fetch: int | None
-    last_page: int | None
-    duplicate_of: int | None
-    priority: int
-    parent: int | None
+_FIRST_FETCH: Final = (_OK, None, None, "")
+"""Outcome, earlier fetch, redirect and detail of a first page."""
 
 
 class PageFacts(Struct, gc=False):
@@ -103,9 +87,12 @@ class Commit:
         self._first_interval = next_interval(None, changed=False, settings=settings)
         self._tally = Tally()
         self._fetches: list[tuple[object, ...]] = []
+        """Those of first pages without the end."""
         self._judged: list[tuple[object, ...]] = []
         self._first_pages: dict[int, int] = {}
         """By their fetches, in the order of these."""
+        self._first_kinds: list[tuple[int, int]] = []
+        """Host and kind of each first page."""
         self._links: list[tuple[int, bytes]] = []
         self._records: list[tuple[int, str]] = []
         self._replaced: list[tuple[int]] = []
@@ -114,13 +101,15 @@ class Commit:
 
     def apply(self, verdicts: Sequence[Verdict]) -> Committed:
         """Judge documents and write all that follows from it."""
-        facts = self._facts([verdict.findings.doc_id for verdict in verdicts])
+        leased = self._memory.leased or {}
+        doc_ids = [verdict.findings.doc_id for verdict in verdicts]
+        facts = self._facts([doc_id for doc_id in doc_ids if doc_id not in leased])
         stale = []
         live = []
-        for verdict in verdicts:
-            known = facts.pop(verdict.findings.doc_id, None)
+        for doc_id, verdict in zip(doc_ids, verdicts, strict=True):
+            known = leased.pop(doc_id, None) or facts.pop(doc_id, None)
             if known is None or known.state != _LEASED:
-                stale.append(verdict.findings.doc_id)
+                stale.append(doc_id)
             else:
                 live.append((verdict, known))
         originals = self._claim_contents(live)
@@ -141,55 +130,48 @@ class Commit:
         return Committed(len(live), len(new_urls), self._tally.pages, tuple(stale))
 
     def _facts(self, doc_ids: Sequence[int]) -> dict[int, Facts]:
-        """Return what is known of documents; it is asked for where we have not leased them."""
-        facts: dict[int, Facts] = {}
-        leased = self._memory.leased
-        if leased is not None:
-            for doc_id in doc_ids:
-                first = leased.pop(doc_id, None)
-                if first is not None:
-                    facts[doc_id] = _first_facts(doc_id, first)
-            doc_ids = [doc_id for doc_id in doc_ids if doc_id not in facts]
-        if doc_ids:
-            rows = self._connection.execute(QUERIES["url_facts"], (json_list(doc_ids),))
-            facts |= {row[0]: Facts(*row) for row in rows}
-        return facts
+        """Return what is known of documents which we do not remember to have leased."""
+        if not doc_ids:
+            return {}
+        rows = self._connection.execute(QUERIES["url_facts"], (json_list(doc_ids),))
+        return {row[0]: Facts(*row[1:]) for row in rows}
 
     def _claim_contents(self, live: Sequence[tuple[Verdict, Facts]]) -> dict[bytes, int]:
-        """Return the first document of each body in the batch."""
+        """Return the first documents of bodies in the batch, of all that are not the first."""
         claims = [
-            (verdict.findings.checksum, known.doc_id)
-            for verdict, known in live
+            (verdict.findings.checksum or b"", verdict.findings.doc_id)
+            for verdict, _ in live
             if has_content(verdict.findings)
         ]
-        if not claims:
-            return {}
-        claimed = insert_many(self._connection, QUERIES["insert_content"], claims)
-        if claimed == len(claims):
-            return {}
-        query = QUERIES["content_owner"]
-        return {
-            checksum: self._connection.execute(query, (checksum,)).fetchone()[0]
-            for checksum, _ in claims
-            if checksum is not None
-        }
+        originals: dict[bytes, int] = {}
+        # In most parts each body is the first of its kind, and nothing has to be asked.
+        for part in parts_of(claims):
+            if insert_many(self._connection, QUERIES["insert_content"], part) < len(part):
+                checksums = [checksum for checksum, _ in part]
+                originals |= select_many(self._connection, QUERIES["content_owners"], checksums)
+        return originals
 
     def _judge_first_page(self, findings: Findings, known: Facts) -> None:
         """Do as `_judge` does, but for what can be otherwise only with other documents."""
-        doc_id = known.doc_id
-        self._first_pages[self._keep_fetch(findings, known, None)] = doc_id
-        if known.kind == _PAGE:
-            self._tally.pages += 1
-        self._tally.move(known.host_id, _LEASED, _DONE)
-        self._tally.judge(None, _OK)
+        doc_id = findings.doc_id
+        fetch_id = self._memory.new_fetch_id()
+        self._first_pages[fetch_id] = doc_id
+        self._first_kinds.append((known.host_id, known.kind))
+        self._fetches.append(
+            (
+                fetch_id, doc_id, findings.fetched_at, findings.status, findings.milliseconds,
+                findings.content_type, findings.body_bytes, findings.wire_bytes, findings.checksum,
+                signed(findings.simhash), findings.etag, findings.last_modified,
+                *self._place(findings), findings.title,
+            )
+        )  # fmt: skip
         self._gather(findings, doc_id)
 
     def _judge(self, verdict: Verdict, known: Facts, originals: dict[bytes, int]) -> None:
         findings, state = verdict.findings, int(verdict.state)
+        doc_id = findings.doc_id
         if state == _LEASED:
-            raise CatalogError(
-                f"cannot commit document {known.doc_id}: a verdict cannot be a lease"
-            )
+            raise CatalogError(f"cannot commit document {doc_id}: a verdict cannot be a lease")
         before = None if known.last_page is None else self._page_facts(known.last_page)
         # What waits outside (robots.txt, DNS, policy) was no fetch and leaves no history.
         fetch_id = self._keep_fetch(findings, known, before) if findings.fetched_at > 0 else None
@@ -208,7 +190,7 @@ class Commit:
                 state, findings.outcome, due_at, tries, visits, changes, interval,
                 next_fetch_at, known.last_fetch if fetch_id is None else fetch_id, last_page,
                 duplicate_of,
-                (findings.detail or None) if fetch_id is None else None, known.doc_id,
+                (findings.detail or None) if fetch_id is None else None, doc_id,
             )
         )  # fmt: skip
         self._tally.move(known.host_id, _LEASED, state, due_at)
@@ -217,10 +199,8 @@ class Commit:
             known.last_page is not None and state != _PENDING and findings.outcome in SUCCESSORS
         )
         if is_replaced:
-            self._replaced.append((known.doc_id,))
-        self._gather(
-            findings, known.doc_id, is_copy=duplicate_of is not None, is_replaced=is_replaced
-        )
+            self._replaced.append((doc_id,))
+        self._gather(findings, doc_id, is_copy=duplicate_of is not None, is_replaced=is_replaced)
 
     def _gather(
         self, findings: Findings, doc_id: int, *, is_copy: bool = False, is_replaced: bool = False
@@ -232,7 +212,8 @@ class Commit:
             keeps_out = is_copy and not self._settings.follow_duplicates
             found = map(kept_out, findings.found) if keeps_out else findings.found
             self._found += [(item, doc_id) for item in found]
-        self._records += [(doc_id, record) for record in findings.records]
+        if findings.records:
+            self._records += [(doc_id, record) for record in findings.records]
 
     def _tell(self, gate: Gate, known: Facts, findings: Findings) -> None:
         """Tell the gate what a URL on probation brought."""
@@ -245,12 +226,6 @@ class Commit:
 
     def _keep_fetch(self, findings: Findings, known: Facts, before: PageFacts | None) -> int:
         fetch_id = self._memory.new_fetch_id()
-        file_id = offset = length = None
-        pointer = findings.pointer
-        if pointer is not None:
-            file_id, offset, length = self._place(pointer.file), pointer.offset, pointer.length
-            self._ends[file_id] = max(self._ends.get(file_id, 0), offset + length)
-        digest = packed_digest(findings.payload_digest) if findings.payload_digest else None
         checksum, simhash = findings.checksum, signed(findings.simhash)
         content_type, title = findings.content_type, findings.title
         etag, last_modified = findings.etag, findings.last_modified
@@ -262,16 +237,25 @@ class Commit:
             last_modified = last_modified or before.last_modified
         self._fetches.append(
             (
-                fetch_id, known.doc_id, known.last_fetch, findings.fetched_at, findings.outcome,
-                findings.status, findings.milliseconds, content_type, findings.body_bytes,
-                findings.wire_bytes, checksum, simhash, etag, last_modified, file_id, offset,
-                length, digest, findings.redirect_to, title, findings.detail,
+                fetch_id, findings.doc_id, findings.fetched_at, findings.status,
+                findings.milliseconds, content_type, findings.body_bytes, findings.wire_bytes,
+                checksum, simhash, etag, last_modified, *self._place(findings), title,
+                findings.outcome, known.last_fetch, findings.redirect_to, findings.detail,
             )
         )  # fmt: skip
         return fetch_id
 
-    def _place(self, name: str) -> int:
-        return self._memory.file_id(self._connection, name)
+    def _place(self, findings: Findings) -> tuple[int | None, int | None, int | None, bytes | None]:
+        """Return file, offset, length and digest of what is in the archive."""
+        digest = packed_digest(findings.payload_digest) if findings.payload_digest else None
+        pointer = findings.pointer
+        if pointer is None:
+            return None, None, None, digest
+        file_id = self._memory.file_id(self._connection, pointer.file)
+        end = pointer.offset + pointer.length
+        if end > self._ends.get(file_id, 0):
+            self._ends[file_id] = end
+        return file_id, pointer.offset, pointer.length, digest
 
     def _duplicate_of(
         self, findings: Findings, state: int, known: Facts, originals: dict[bytes, int]
@@ -279,10 +263,9 @@ class Commit:
         if state == _PENDING or findings.outcome == NOT_MODIFIED:
             return known.duplicate_of
         owner = None
-        # In most batches each body is the first of its kind, and nothing has to be asked.
         if originals and findings.checksum is not None and has_content(findings):
             owner = originals.get(findings.checksum)
-        duplicate_of = None if owner == known.doc_id else owner
+        duplicate_of = None if owner == findings.doc_id else owner
         self._tally.duplicates += (duplicate_of is not None) - (known.duplicate_of is not None)
         return duplicate_of
 
@@ -304,7 +287,8 @@ class Commit:
 
     def _write(self) -> None:
         write = self._connection.executemany
-        insert_many(self._connection, QUERIES["insert_fetch"], self._fetches)
+        queries = QUERIES["insert_fetch"], QUERIES["insert_first_fetch"]
+        insert_mixed(self._connection, queries, self._fetches, _FIRST_FETCH)
         write(QUERIES["judge_url"], self._judged)
         self._write_first_pages()
         insert_many(self._connection, QUERIES["put_links"], self._links)
@@ -316,6 +300,11 @@ class Commit:
         """Judge all of them by one statement, which tells them by their places in a list."""
         if not self._first_pages:
             return
+        for (host_id, kind), count in Counter(self._first_kinds).items():
+            self._tally.move(host_id, _LEASED, _DONE, count=count)
+            if kind == _PAGE:
+                self._tally.pages += count
+        self._tally.judge(None, _OK, count=len(self._first_pages))
         fetch_ids = range(next(iter(self._first_pages)), next(reversed(self._first_pages)) + 1)
         interval = self._first_interval
         self._connection.execute(
@@ -389,11 +378,7 @@ def _is_first_page(verdict: Verdict, known: Facts, originals: dict[bytes, int]) 
         and findings.tries == 1
         and verdict.state == _DONE
         and verdict.due_at <= 0
-        and (not originals or originals.get(findings.checksum or b"") in (None, known.doc_id))
+        and findings.detail == ""
+        and findings.redirect_to is None
+        and (not originals or originals.get(findings.checksum or b"") in (None, findings.doc_id))
     )
-
-
-def _first_facts(doc_id: int, first: FirstLease) -> Facts:
-    host_id, kind, tries = first
-    # On probation none of them is: those are leased by another statement.
-    return Facts(doc_id, host_id, _LEASED, kind, None, tries, 0, 0, None, None, None, None, 0, None)

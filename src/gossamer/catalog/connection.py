@@ -27,9 +27,9 @@ _DAMAGE: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 # The sqlite3 module looks for an adapter to each NULL and each blob that is bound, and raises and
 # drops an exception when there is none: a tenth of what a commit costs. These give back what they
-# are given.
+# are given; bytes() would, too, but looks first for what a type of its own may say.
 _NOTHING: Final[dict[None, None]] = {}
-sqlite3.register_adapter(bytes, bytes)
+sqlite3.register_adapter(bytes, bytes.__bytes__)
 sqlite3.register_adapter(type(None), _NOTHING.get)
 
 

@@ -7,14 +7,16 @@ from typing import Final
 from gossamer.catalog.catalog import Gate
 from gossamer.catalog.judging import MOST_IN_TURN, ON_PROBATION, is_doubtful, too_deep
 from gossamer.catalog.leases import json_list
-from gossamer.catalog.many import insert_many, select_many
+from gossamer.catalog.many import insert_mixed, select_many
 from gossamer.catalog.memory import Memory
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
-from gossamer.messages import Found
+from gossamer.messages import Found, Kind
 from gossamer.outcomes import Outcome, State
 
 _PENDING: Final = int(State.PENDING)
+_PLAIN: Final = (int(Kind.PAGE), _PENDING, None, 0, None, None)
+"""Kind, state, outcome, priority, chain and detail of a URL as any other."""
 Known = tuple[int, int, int, int | None, int, int, int]
 """doc_id, host_id, state, outcome, depth, tries, priority"""
 
@@ -71,19 +73,18 @@ def discover(
             host_id = memory.host_id(connection, host)
         doc_id = memory.new_doc_id()
         doc_ids.append(doc_id)
-        rows.append(
-            (
-                doc_id, md5, host_id, item.kind, item.state, item.outcome, item.depth,
-                ON_PROBATION if item.probation else priority, parent, now, item.url,
-                "\n".join(item.via) if item.via else None, item.detail or None,
-            )
+        start = (doc_id, md5, host_id, item.depth, parent, now, item.url)
+        end = (
+            item.kind, item.state, item.outcome, ON_PROBATION if item.probation else priority,
+            "\n".join(item.via) if item.via else None, item.detail or None,
         )  # fmt: skip
+        rows.append(start if end == _PLAIN else start + end)
         if entered is not None:
             entered.add(item)
         tally.move(host_id, None, item.state)
         if item.outcome is not None:
             tally.judge(None, item.outcome)
-    insert_many(connection, QUERIES["insert_url"], rows)
+    insert_mixed(connection, (QUERIES["insert_url"], QUERIES["insert_plain_url"]), rows, _PLAIN)
     return doc_ids
 
 

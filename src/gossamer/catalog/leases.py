@@ -13,7 +13,7 @@ from typing import Final
 
 from gossamer.catalog.catalog import Recovery
 from gossamer.catalog.judging import MOST_ON_PROBATION
-from gossamer.catalog.memory import FirstLease, Memory
+from gossamer.catalog.memory import Memory, first_lease
 from gossamer.catalog.queries import QUERIES
 from gossamer.catalog.tally import Tally
 from gossamer.catalog.throttle import Throttle
@@ -162,7 +162,7 @@ def _lease_host(
     first = memory.leased
     for doc_id, url, depth, kind, tries, via, last_page, is_first in rows:
         if is_first and first is not None:
-            first[doc_id] = FirstLease(host_id, kind, tries)
+            first[doc_id] = first_lease(host_id, kind, tries)
         etag = last_modified = None
         if last_page is not None:
             etag, last_modified = connection.execute(QUERIES["validators"], (last_page,)).fetchone()

@@ -35,6 +35,29 @@ def insert_many(
     )
 
 
+def insert_mixed(
+    connection: sqlite3.Connection,
+    queries: tuple[str, str],
+    rows: Sequence[tuple[object, ...]],
+    usual: tuple[object, ...],
+) -> None:
+    """Insert rows, in their order, of which most end with what is `usual` and come without it.
+
+    The first statement is for whole rows, the second for those that go without: most of them do so
+    together, and what is not bound costs next to nothing.
+    """
+    whole, short = queries
+    width = short.count("?")
+    for part in parts_of(rows):
+        values = tuple(chain.from_iterable(part))
+        if len(values) == width * len(part):
+            connection.execute(_widened(short, len(part)), values)
+        else:
+            insert_many(
+                connection, whole, [row + usual if len(row) == width else row for row in part]
+            )
+
+
 def select_many(connection: sqlite3.Connection, query: str, keys: Sequence[bytes]) -> Iterator[Any]:
     """Yield what a statement finds for one key and another; it says `IN (?)`."""
     for part in parts_of(keys):

@@ -1,23 +1,45 @@
 """What the writer keeps in memory: the next numbers, known ids, and what it wrote itself."""
 
 import sqlite3
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final
+
+from msgspec import Struct
 
 from gossamer.catalog.entered import Entered
 from gossamer.catalog.judging import MAX_DOC_ID
 from gossamer.catalog.queries import QUERIES
 from gossamer.errors import CatalogError
+from gossamer.outcomes import State
 
 _MAX_HOSTS: Final = 50_000
 _MAX_FILES: Final = 1_000
+_LEASED: Final = int(State.LEASED)
 
 
-class FirstLease(NamedTuple):
-    """What a commit needs to know of a document that nothing is known of but its URL."""
+class Facts(Struct, frozen=True, gc=False):
+    """What the catalog knows of a document before it is judged."""
 
     host_id: int
+    state: int
     kind: int
-    tries: int
+    outcome: int | None = None
+    tries: int = 0
+    visits: int = 0
+    changes: int = 0
+    recrawl_seconds: float | None = None
+    last_fetch: int | None = None
+    last_page: int | None = None
+    duplicate_of: int | None = None
+    priority: int = 0
+    parent: int | None = None
+
+
+@lru_cache(maxsize=1_000)
+def first_lease(host_id: int, kind: int, tries: int) -> Facts:
+    """Return what is known of documents of which nothing had come yet when they were leased."""
+    # On probation none of them is: those are leased by another statement.
+    return Facts(host_id, _LEASED, kind, tries=tries)
 
 
 class Memory:
@@ -28,7 +50,7 @@ class Memory:
         self.reread(connection)
         self.entered = Entered(is_empty=self._next_doc_id == 1) if is_alone else None
         """URLs that were entered from here; None: they may be otherwise by now."""
-        self.leased: dict[int, FirstLease] | None = {} if is_alone else None
+        self.leased: dict[int, Facts] | None = {} if is_alone else None
         """Documents that were leased from here, and never judged before; None: they may be back."""
         self._host_ids: dict[str, int] = {}
         self._file_ids: dict[str, int] = {}

@@ -198,10 +198,17 @@ FROM fetch WHERE fetch_id = ?;
 
 -- name: insert_fetch
 -- A try joins the history.
-INSERT INTO fetch (fetch_id, doc_id, previous, fetched_at, outcome, status, milliseconds,
-    content_type, body_bytes, wire_bytes, checksum, simhash, etag, last_modified, file_id, offset,
-    length, payload_digest, redirect_to, title, detail)
+INSERT INTO fetch (fetch_id, doc_id, fetched_at, status, milliseconds, content_type, body_bytes,
+    wire_bytes, checksum, simhash, etag, last_modified, file_id, offset, length, payload_digest,
+    title, outcome, previous, redirect_to, detail)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: insert_first_fetch
+-- The first try of a URL, which brought a page, joins the history: as above without the end.
+INSERT INTO fetch (fetch_id, outcome, doc_id, fetched_at, status, milliseconds, content_type,
+    body_bytes, wire_bytes, checksum, simhash, etag, last_modified, file_id, offset, length,
+    payload_digest, title)
+VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: judge_url
 -- A document gets its new state.
@@ -222,9 +229,9 @@ FROM json_each(:doc_ids) AS judged WHERE url.doc_id = judged.value;
 -- The first document with a body owns it.
 INSERT INTO content (checksum, doc_id) VALUES (?, ?) ON CONFLICT DO NOTHING;
 
--- name: content_owner
--- The first document with a body.
-SELECT doc_id FROM content WHERE checksum = ?;
+-- name: content_owners
+-- The first document with each of some bodies; the placeholder stands for as many as there are.
+SELECT checksum, doc_id FROM content WHERE checksum IN (?);
 
 -- name: put_links
 -- The outgoing links of a document.
@@ -243,9 +250,14 @@ SELECT count(*) FROM above;
 
 -- name: insert_url
 -- A URL becomes known.
-INSERT INTO url (doc_id, md5, host_id, kind, state, outcome, depth, priority, parent, found_at, url,
+INSERT INTO url (doc_id, md5, host_id, depth, parent, found_at, url, kind, state, outcome, priority,
     via, detail)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: insert_plain_url
+-- A page becomes known that is to be fetched, as any other: as above without the end.
+INSERT INTO url (doc_id, md5, host_id, depth, parent, found_at, url)
+VALUES (?, ?, ?, ?, ?, ?, ?);
 
 -- name: known_urls
 -- Which of some URLs are known; the placeholder stands for as many as there are.

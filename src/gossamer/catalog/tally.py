@@ -33,28 +33,36 @@ class Tally:
         self.pages = 0
         self.duplicates = 0
 
-    def move(self, host_id: int, before: int | None, after: int, due_at: float = 0.0) -> None:
-        """Count a URL that enters a state, out of another one unless it is new."""
+    def move(
+        self,
+        host_id: int,
+        before: int | None,
+        after: int,
+        due_at: float = 0.0,
+        *,
+        count: int = 1,
+    ) -> None:
+        """Count URLs that enter a state, out of another one unless they are new."""
         host = self._hosts.get(host_id)
         if host is None:
             host = self._hosts[host_id] = HostTally()
         if before is not None:
-            host.moves[before] -= 1
-        host.moves[after] += 1
+            host.moves[before] -= count
+        host.moves[after] += count
         if after == _PENDING:
             if due_at <= 0.0:
                 host.fresh = True
             elif host.wake is None or due_at < host.wake:
                 host.wake = due_at
 
-    def judge(self, before: int | None, after: int | None) -> None:
-        """Count a URL whose outcome changes."""
+    def judge(self, before: int | None, after: int | None, *, count: int = 1) -> None:
+        """Count URLs whose outcome changes."""
         if before == after:
             return
         if before is not None:
-            self._outcomes[before] = self._outcomes.get(before, 0) - 1
+            self._outcomes[before] = self._outcomes.get(before, 0) - count
         if after is not None:
-            self._outcomes[after] = self._outcomes.get(after, 0) + 1
+            self._outcomes[after] = self._outcomes.get(after, 0) + count
 
     def write(self, connection: sqlite3.Connection, turn: int, now: float) -> None:
         """Move the stored counters; hosts with new work get into the line at `turn`."""
