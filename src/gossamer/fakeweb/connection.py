@@ -24,6 +24,9 @@ _TCP_INFO: Final = struct.Struct("52xI")
 _TICKING_CLOCK: Final = 6
 # A coarser clock than this would be wrong by more than the judge tolerates.
 _LONGEST_TICK_SECONDS: Final = 0.004
+# Two questions that are answered within this time are asked in the same moment.
+_AT_ONCE_NS: Final = 500_000
+_MOST_LOOKS: Final = 20
 
 
 class House(Protocol):
@@ -154,13 +157,15 @@ class Connection(asyncio.Protocol):
             return
         self._inbox = self._inbox[end + 4 + length :]
         log = self._house.log
+        seen_ns, waited_ns = _seen(self._transport.get_extra_info("socket"))
         self._request = log.start(
             self._number,
             self._address,
             asked.host,
             asked.method,
             asked.target,
-            _waited_ns(self._transport.get_extra_info("socket")),
+            waited_ns,
+            seen_ns=seen_ns,
         )
         self._sent = self._status = 0
         self._ended = False
@@ -225,6 +230,20 @@ def _has_fine_ticks() -> bool:
 
 
 _HAS_FINE_TICKS: Final = _has_fine_ticks()
+
+
+def _seen(connection: socket.socket) -> tuple[int, int | None]:
+    """Return what time it is, and how long a request has been here by then.
+
+    Who loses the processor between these two questions would tell of another moment.
+    """
+    for _ in range(_MOST_LOOKS):
+        before = time.monotonic_ns()
+        waited = _waited_ns(connection)
+        seen = time.monotonic_ns()
+        if seen - before < _AT_ONCE_NS:
+            break
+    return seen, waited
 
 
 def _waited_ns(connection: socket.socket) -> int | None:

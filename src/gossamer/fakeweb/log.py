@@ -44,13 +44,15 @@ class LogWriter:
         method: str,
         target: str,
         waited_ns: int | None = None,
+        *,
+        seen_ns: int = 0,
     ) -> int:
-        """Record that a request was seen and return its number."""
+        """Record that a request was seen, now or at a moment, and return its number."""
         self._number += 1
         fields = f"{connection}\t{address}\t{_clean(host)}\t{_clean(method)}\t{_clean(target)}"
         if waited_ns is not None:
             fields += f"\t{waited_ns}"
-        self._write(f"S\t{self._number}\t{monotonic_ns()}\t{fields}\n")
+        self._write(f"S\t{self._number}\t{seen_ns or monotonic_ns()}\t{fields}\n")
         return self._number
 
     def end(self, number: int, status: int, body_bytes: int, how: str) -> None:
