@@ -1,9 +1,13 @@
-"""The request log as a file."""
+"""The request log as a file, and the moments that it tells of."""
+
+import socket
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.fakeweb import connection
 from gossamer.fakeweb.log import DONE, GONE, Log, LogWriter
 
 
@@ -66,3 +70,28 @@ def test_without_a_file_nothing_is_written():
     writer = LogWriter(None)
     writer.end(writer.start(1, "127.0.0.1", "a", "GET", "/"), 200, 0, DONE)
     writer.close()
+
+
+@pytest.mark.skipif(not connection._HAS_FINE_TICKS, reason="this system does not tell")
+def test_who_loses_the_processor_between_two_questions_asks_again(monkeypatch):
+    """Else the request would seem to have come later than it did."""
+    waited_ns, calls = connection._waited_ns, []
+
+    def interrupted(end: socket.socket) -> int | None:
+        answer = waited_ns(end)
+        calls.append(answer)
+        if len(calls) == 1:
+            time.sleep(0.1)
+        return answer
+
+    monkeypatch.setattr(connection, "_waited_ns", interrupted)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        near = socket.create_connection(listener.getsockname())
+        far, _ = listener.accept()
+        with near, far:
+            near.sendall(b"x")
+            arrived_ns = time.monotonic_ns()
+            seen_ns, waited = connection._seen(far)
+    assert len(calls) > 1
+    assert waited is not None
+    assert abs(seen_ns - waited - arrived_ns) < 50_000_000
