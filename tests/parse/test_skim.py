@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from random import Random
 
 import pytest
 from skim_rig import (
@@ -17,7 +18,7 @@ from turbohtml import parse
 
 from gossamer.parse import html, pieces, places
 from gossamer.parse.pieces import Pieces
-from gossamer.parse.similarity import MAX_TEXT, ROWS
+from gossamer.parse.similarity import MAX_TEXT, MIN_CLAUSES, ROWS, fingerprint
 
 pytestmark = compiled_only
 
@@ -153,6 +154,17 @@ def test_texts_are_compared_clause_by_clause():
     assert skimmed_clauses(b"<p>a. B<b>c</p>; d")[:3] == [b"a", b"bc", b"d"]
     seen = [name for name, markup in SKIMMED.items() if skimmed_clauses(markup.encode())]
     assert len(seen) > 0.8 * len(SKIMMED)
+
+
+@pytest.mark.parametrize("start", range(1, 4_200, 300))
+def test_clauses_of_all_lengths_are_hashed_as_by_the_library(start):
+    """Those that are longer than the compiled reader has room for, too."""
+    random = Random(start)
+    for length in range(start, start + 300):
+        # All are different, and spaces do not count.
+        texts = ("".join(random.choices("abcXYZ,-", k=length)) for _ in range(MIN_CLAUSES))
+        text = "\n".join(text[:1] + " " + text[1:] for text in texts)
+        assert skimmed(f"<p>{text}".encode()).simhash == fingerprint(text)
 
 
 @pytest.mark.parametrize("markup", GIVEN_UP.values(), ids=GIVEN_UP)
