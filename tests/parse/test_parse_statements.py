@@ -1,13 +1,20 @@
 """What a document says, in pieces that can be compared."""
 
 import time
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.messages import Page
-from gossamer.parse.statements import clauses, joined_clauses, made_up_name, statements
+from gossamer.parse.statements import (
+    _CALENDAR,
+    clauses,
+    joined_clauses,
+    made_up_name,
+    statements,
+)
 from gossamer.url.canonical import Joiner
 
 URL = "http://h/maze/page.html"
@@ -33,6 +40,21 @@ def test_clauses_have_no_case_space_numbers_or_dates():
 )
 def test_clauses_are_joined_alike(text):
     assert joined_clauses(text) == b"".join(clauses(text))
+
+
+def test_titles_by_lot_are_joined_alike():
+    """Dates in any number and order, cut by what is not heeded, so that others come to light."""
+    names = [name.decode() for _, names in _CALENDAR for name in names]
+    parts = [*names, *(name[:2] for name in names), *(name[2:] for name in names)]
+    parts += [*"aB17.;!?\t\n\v\f\r ", "\x1c", "\x85", "\u3000", "\ud800", "é"]
+    random = Random(6)
+    for _ in range(20_000):
+        text = "".join(random.choices(parts, k=random.randint(0, 12)))
+        text = text.title() if random.random() < 0.5 else text
+        assert joined_clauses(text) == b"".join(clauses(text))
+    for length in (2_047, 2_048, 2_049, 100_000):
+        text = ("May 1. " * length)[:length]
+        assert joined_clauses(text) == b"".join(clauses(text))
 
 
 @pytest.mark.parametrize(

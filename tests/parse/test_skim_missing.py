@@ -18,6 +18,8 @@ sys.modules["gossamer.parse._skim"] = None  # so that its import fails
 from gossamer.parse.skim import is_compiled, listen
 assert not is_compiled()
 assert listen(b"x", "utf-8") is None
+from gossamer.parse.statements import joined_clauses
+assert joined_clauses("No. 1: May 2") == b"no:"
 import msgspec, test_skim_missing
 sys.stdout.buffer.write(msgspec.json.encode(test_skim_missing.understood()))
 """

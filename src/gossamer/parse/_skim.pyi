@@ -33,3 +33,5 @@ class Said(Protocol):
 
 skim: Skim
 said: Said
+
+def joined(title: str, /) -> bytes | None: ...

@@ -32,6 +32,7 @@
 
 #include "scan.h"
 #include "simhash.h"
+#include "title.h"
 
 enum { MAX_TABLES = 64, MAX_IN_LINK = 32, SEEN_SLOTS = 256 };
 /* In bytes; of a character, its name and what that means. */
@@ -1965,6 +1966,23 @@ static PyObject *said(PyObject *module, PyObject *arguments)
     return close_page(page, verdict, verdict == FINE ? what_is_said(page, is_ascii) : NULL);
 }
 
+static PyObject *joined(PyObject *module, PyObject *title)
+{
+    (void)module;
+    Py_ssize_t length;
+    uint8_t clauses[LONGEST_TITLE];
+    const char *text = PyUnicode_AsUTF8AndSize(title, &length);
+    if (text && length <= LONGEST_TITLE)
+        return PyBytes_FromStringAndSize(
+            (const char *)clauses,
+            (Py_ssize_t)join_clauses((const uint8_t *)text, (size_t)length, clauses));
+    /* Half a character is no error. */
+    if (!text && !PyErr_ExceptionMatches(PyExc_UnicodeError))
+        return NULL;
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef METHODS[] = {
     {"skim", skim, METH_VARARGS,
      "skim(body, entities, wants_label, most_places, text_length, rows, names) -> (label, is_ascii, "
@@ -1973,6 +1991,8 @@ static PyMethodDef METHODS[] = {
      "said(body, entities) -> (is_ascii, texts, links, shown), or None if the page needs its tree: "
      "its text in parts, for each the reference of the link that it is in or None, and the sources "
      "of what is shown."},
+    {"joined", joined, METH_O,
+     "joined(title) -> its clauses one after the other, or None if it is not UTF-8, or too long."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -15,6 +15,8 @@ from gossamer.parse.directives import ROBOTS_NAMES
 from gossamer.parse.similarity import MAX_TEXT, ROWS, fingerprint_of_prepared
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gossamer.parse._skim import Said, Skim
 
 _MANY: Final = 1 << 30
@@ -27,15 +29,16 @@ _NOT_ASCII: Final = frozenset(
 )
 
 
-def _compiled() -> "tuple[Skim, Said] | tuple[None, None]":
+def _compiled() -> "tuple[Skim, Said, Callable[[str], bytes | None]] | tuple[None, None, None]":
     try:
-        from gossamer.parse._skim import said, skim  # noqa: PLC0415 - it may not be there
+        from gossamer.parse._skim import joined, said, skim  # noqa: PLC0415 - it may not be there
     except ImportError:
-        return None, None
-    return skim, said
+        return None, None, None
+    return skim, said, joined
 
 
-_skim, _said = _compiled()
+_skim, _said, joined = _compiled()
+"""The last gives what `joined_clauses` does (statements.py); None if that needs more care."""
 
 
 class Skimmed(Struct, frozen=True, gc=False):

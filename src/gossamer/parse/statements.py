@@ -19,7 +19,7 @@ from gossamer.parse.flood import cut_flood
 from gossamer.parse.outline import Outline
 from gossamer.parse.places import base_in, text_of
 from gossamer.parse.references import Joiner
-from gossamer.parse.skim import Speech, listen
+from gossamer.parse.skim import Speech, joined, listen
 from gossamer.parse.sniff import HTML, XHTML
 from gossamer.parse.xhtml import with_end_tags
 
@@ -39,7 +39,6 @@ _CALENDAR: Final = tuple(
 _CUT: Final = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ.;!?", b"abcdefghijklmnopqrstuvwxyz\n\n\n\n"
 )
-_BETWEEN: Final = b" \t\n\r\v\f.;!?"
 _SHOWN: Final = (
     "//img/@src | //img/@data-src | //iframe/@src | //source/@src | //video/@src | //embed/@src"
 )
@@ -55,11 +54,8 @@ def clauses(text: str) -> list[bytes]:
 
 def joined_clauses(text: str) -> bytes:
     """Return the clauses of a text one after the other."""
-    said = text.encode("utf-8", "replace")
-    # Where no number is, no date is left out, so that it does not matter where a clause ends.
-    if len(said.translate(None, _DIGITS)) == len(said):
-        return said.translate(_CUT, _BETWEEN)
-    return b"".join(clauses(text))
+    said = None if joined is None else joined(text)
+    return b"".join(clauses(text)) if said is None else said
 
 
 def _clauses(text: bytes) -> list[bytes]:
