@@ -43,6 +43,8 @@ class _Place(Struct, frozen=True, gc=False):
     is_port_refused: bool
     is_tame: bool
     """Whether none of them can be a trap by its path."""
+    is_taken: bool
+    """Whether nothing is to be asked of those without a query."""
 
 
 class Finder:
@@ -297,6 +299,9 @@ class Finder:
         directory = directory_of(url)
         is_long = len(directory) > _LONGEST_PLACE
         place = self._judge_place(directory) if is_long else self._place(directory)
+        if place.is_taken and "?" not in url:
+            found.append(Found(url, md5, place.host, depth, kind, _PENDING, None, via))
+            return
         detail = ""
         verdict = self._scope.verdict_within(url, depth) if place.is_reached else _OUT
         if verdict is None and not (place.is_tame and "?" not in url):
@@ -315,12 +320,11 @@ class Finder:
     def _judge_place(self, directory: str) -> _Place:
         """Judge a directory for all its files."""
         host = intern(host_of(directory))
-        return _Place(
-            host,
-            is_reached=self._scope.reaches(directory, host),
-            is_port_refused=port_refusal(port_of(directory), self._allowed_ports) is not None,
-            is_tame=is_tame(directory, self._url_settings),
-        )
+        is_reached = self._scope.reaches(directory, host)
+        is_refused = port_refusal(port_of(directory), self._allowed_ports) is not None
+        tame = is_tame(directory, self._url_settings)
+        is_taken = self._scope.takes_folders and is_reached and tame and not is_refused
+        return _Place(host, is_reached, is_refused, tame, is_taken)
 
 
 def _content_type(fetch: Fetch) -> str:
