@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from sys import intern
+from typing import Final
 
-import xxhash
 from msgspec import Struct
 from msgspec.structs import replace
+from xxhash import xxh3_128_digest
 
 from gossamer.config.handlers import HandlerSettings
 from gossamer.config.url import UrlSettings
@@ -32,6 +33,9 @@ _OUT = Outcome.POLICY_SCOPE
 _MAX_DETAIL = 500
 _MAX_PLACES = 4_096
 _LONGEST_PLACE = 256
+
+checksum_of: Final[Callable[[bytes], bytes]] = xxh3_128_digest
+"""Return that by which the catalog knows a body."""
 
 
 class _Place(Struct, frozen=True, gc=False):
@@ -115,7 +119,7 @@ class Finder:
             content_type=page.content_type if page is not None else _content_type(fetch),
             body_bytes=len(body),
             wire_bytes=len(fetch.raw),
-            checksum=xxhash.xxh3_128_digest(body) if body and fetch.success else None,
+            checksum=checksum_of(body) if body and fetch.success else None,
             simhash=page.simhash if page is not None else None,
             etag=headers.get("etag"),
             last_modified=headers.get("last-modified"),
@@ -138,12 +142,14 @@ class Finder:
         headers: Mapping[str, str],
         pointer: Pointer | None,
         payload_digest: str,
+        checksum: bytes | None,
         note: Callable[[Fetch, Outline], str | None] | None,
     ) -> Findings | None:
         """Return what `findings` does of an ordinary page; None if it needs the page as a whole.
 
         Nothing is made of it that nobody asks for: of most links only the key. `headers` are the
-        first ones of each name, `note` is what makes the one record of the page, if there is any.
+        first ones of each name, `checksum` is that of the body if it is known, `note` is what makes
+        the one record of the page, if there is any.
         """
         visit = fetch.visit
         if not (
@@ -183,7 +189,7 @@ class Finder:
             page.content_type,
             len(body),
             len(fetch.raw),
-            xxhash.xxh3_128_digest(body) if body else None,
+            (checksum or checksum_of(body)) if body else None,
             page.simhash,
             headers.get("etag"),
             headers.get("last-modified"),
