@@ -11,9 +11,10 @@ from gossamer.messages import Page
 from gossamer.parse.statements import (
     _CALENDAR,
     clauses,
-    joined_clauses,
     made_up_name,
     statements,
+    title_said,
+    title_said_by_python,
 )
 from gossamer.url.canonical import Joiner
 
@@ -39,7 +40,7 @@ def test_clauses_have_no_case_space_numbers_or_dates():
     )
 )
 def test_clauses_are_joined_alike(text):
-    assert joined_clauses(text) == b"".join(clauses(text))
+    assert title_said(text, URL) == b"".join(clauses(text))
 
 
 def test_titles_by_lot_are_joined_alike():
@@ -51,10 +52,14 @@ def test_titles_by_lot_are_joined_alike():
     for _ in range(20_000):
         text = "".join(random.choices(parts, k=random.randint(0, 12)))
         text = text.title() if random.random() < 0.5 else text
-        assert joined_clauses(text) == b"".join(clauses(text))
+        assert title_said(text, URL) == b"".join(clauses(text))
+        name = "".join(random.choices("abC019-_~%&", k=random.randint(0, 6)))
+        url = f"http://h/a{random.choice('/=?.')}{name}{random.choice(['', '.html', '/', '.'])}"
+        title = name.join(random.choices(parts, k=random.randint(0, 4)))
+        assert title_said(title, url) == title_said_by_python(title, url)
     for length in (2_047, 2_048, 2_049, 100_000):
         text = ("May 1. " * length)[:length]
-        assert joined_clauses(text) == b"".join(clauses(text))
+        assert title_said(text, URL) == b"".join(clauses(text))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from gossamer.parse._skim import Said, Skim
 
+    TitleSaid = Callable[[str, str], bytes | None]
+
 _MANY: Final = 1 << 30
 _UTF_8: Final = "UTF-8"
 # What a page in ASCII without any label is taken for.
@@ -29,16 +31,16 @@ _NOT_ASCII: Final = frozenset(
 )
 
 
-def _compiled() -> "tuple[Skim, Said, Callable[[str], bytes | None]] | tuple[None, None, None]":
+def _compiled() -> "tuple[Skim, Said, TitleSaid] | tuple[None, None, None]":
     try:
-        from gossamer.parse._skim import joined, said, skim  # noqa: PLC0415 - it may not be there
+        from gossamer.parse._skim import said, skim, title_said  # noqa: PLC0415 - it may not be there
     except ImportError:
         return None, None, None
-    return skim, said, joined
+    return skim, said, title_said
 
 
-_skim, _said, joined = _compiled()
-"""The last gives what `joined_clauses` does (statements.py); None if that needs more care."""
+_skim, _said, compiled_title_said = _compiled()
+"""The last returns what `title_said` does (statements.py); None if that needs more care."""
 
 
 class Skimmed(Struct, frozen=True, gc=False):

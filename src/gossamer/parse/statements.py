@@ -19,7 +19,7 @@ from gossamer.parse.flood import cut_flood
 from gossamer.parse.outline import Outline
 from gossamer.parse.places import base_in, text_of
 from gossamer.parse.references import Joiner
-from gossamer.parse.skim import Speech, joined, listen
+from gossamer.parse.skim import Speech, compiled_title_said, listen
 from gossamer.parse.sniff import HTML, XHTML
 from gossamer.parse.xhtml import with_end_tags
 
@@ -52,10 +52,16 @@ def clauses(text: str) -> list[bytes]:
     return _clauses(text.encode("utf-8", "replace"))
 
 
-def joined_clauses(text: str) -> bytes:
-    """Return the clauses of a text one after the other."""
-    said = None if joined is None else joined(text)
-    return b"".join(clauses(text)) if said is None else said
+def title_said(title: str, url: str) -> bytes:
+    """Return what is compared of the title of a page: its clauses one after the other."""
+    said = None if compiled_title_said is None else compiled_title_said(title, url)
+    return title_said_by_python(title, url) if said is None else said
+
+
+def title_said_by_python(title: str, url: str) -> bytes:
+    """Return the same, of any title."""
+    name = made_up_name(url)
+    return b"".join(clauses(title.replace(name, "") if name else title))
 
 
 def _clauses(text: bytes) -> list[bytes]:

@@ -1,4 +1,5 @@
-/* What is compared of a title: its clauses one after the other, as statements.py defines them. */
+/* What a title says, as statements.py defines it: its clauses one after the other, without the name of
+ * the page if that is an id. */
 
 #ifndef GOSSAMER_TITLE_H
 #define GOSSAMER_TITLE_H
@@ -17,10 +18,25 @@ static const char *const CALENDAR[] = {
     "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
 };
 
-/* Takes a word out of a text wherever it stands; returns what is left of the length. */
-static size_t without_word(uint8_t *text, size_t length, const char *word)
+/* `made_up_name` of a URL in ASCII: how long it is, and where it begins. */
+static size_t made_up_name(const char *url, size_t length, const char **name)
 {
-    size_t size = strlen(word);
+    size_t start = length, end, digits = 0, letters = 0;
+    while (start && url[start - 1] != '/' && url[start - 1] != '=')
+        start--;
+    for (end = start; end < length && url[end] != '.'; end++) {
+        char lower = (char)(url[end] | 32);
+        digits += url[end] >= '0' && url[end] <= '9';
+        letters += lower >= 'a' && lower <= 'z';
+    }
+    size_t size = end - start;
+    *name = url + start;
+    return letters == size || digits == size || 4 * digits < size ? 0 : size;
+}
+
+/* Takes a word out of a text wherever it stands; returns what is left of the length. */
+static size_t without_word(uint8_t *text, size_t length, const char *word, size_t size)
+{
     uint8_t *at = text, *end = text + length;
     while ((size_t)(end - at) >= size &&
            (at = memchr(at, *word, (size_t)(end - at) - size + 1))) {
@@ -34,24 +50,25 @@ static size_t without_word(uint8_t *text, size_t length, const char *word)
     return (size_t)(end - text);
 }
 
-/* Puts the clauses of a text that is no longer than a title where there is as much room, without
- * case, white space, numbers and dates; returns their length. */
-static size_t join_clauses(const uint8_t *text, size_t length, uint8_t *clauses)
+/* Leaves the clauses of a text, without case, white space, numbers and dates; returns their length. */
+static size_t join_clauses(uint8_t *text, size_t length)
 {
     size_t count = 0, joined = 0;
     int has_numbers = 0;
     for (size_t at = 0; at < length; at++) {
-        int is_digit = text[at] >= '0' && text[at] <= '9';
+        uint8_t value = text[at];
+        int is_digit = value >= '0' && value <= '9';
         has_numbers |= is_digit;
-        clauses[count] = prepared[text[at]];
-        count += kept[text[at]] & !is_digit;
+        text[count] = prepared[value];
+        count += kept[value] & !is_digit;
     }
     /* What stands on both sides of the end of a clause makes no word. */
     for (size_t name = 0; has_numbers && name < sizeof CALENDAR / sizeof *CALENDAR; name++)
-        count = without_word(clauses, count, CALENDAR[name]);
+        count = without_word(text, count, CALENDAR[name], strlen(CALENDAR[name]));
     for (size_t at = 0; at < count; at++) {
-        clauses[joined] = clauses[at];
-        joined += clauses[at] < '\n' || clauses[at] > '\r';
+        uint8_t value = text[at];
+        text[joined] = value;
+        joined += value < '\n' || value > '\r';
     }
     return joined;
 }
