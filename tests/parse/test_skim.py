@@ -261,6 +261,27 @@ def test_rows_must_be_as_many_as_there_are():
         _skim.skim(b"x", {}, False, 1, 1, ROWS[1:], ())
 
 
+@pytest.mark.parametrize("place", range(8))
+def test_other_arguments_are_refused(place):
+    from gossamer.parse import _skim
+
+    given = [b"x", {}, False, 1, 1, ROWS, ()]
+    assert _skim.skim(*given) is not None
+    # Whatever it is, it is true or not.
+    if place != 2:
+        given[place : place + 1] = ["other"]
+        with pytest.raises(TypeError):
+            _skim.skim(*given)
+
+
+@pytest.mark.parametrize("given", [(), ("a",), ("a", b"b"), (1, "b"), ("a", "b", "c")])
+def test_a_title_is_told_by_two_strings(given):
+    from gossamer.parse import _skim
+
+    with pytest.raises(TypeError):
+        _skim.title_said(*given)
+
+
 @pytest.mark.parametrize(("name", "error"), [(b"", ValueError), ("bot", TypeError)])
 def test_names_of_robots_must_be_words(name, error):
     from gossamer.parse import _skim
