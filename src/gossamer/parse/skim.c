@@ -160,6 +160,7 @@ static void fill_tables(void)
     for (int value = 0; value < 256; value++)
         lowered[value] = (byte)(value >= 'A' && value <= 'Z' ? value + 32 : value);
     fill_prepared();
+    fill_begun();
     for (const char *each = "\t\n\f\r "; *each; each++)
         is_space[(byte)*each] = ends_name[(byte)*each] = 1;
     ends_name['/'] = ends_name['>'] = 1;

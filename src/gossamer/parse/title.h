@@ -17,6 +17,26 @@ static const char *const CALENDAR[] = {
     "september", "october", "november", "december",
     "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
 };
+enum { NAMES_OF_DATES = sizeof CALENDAR / sizeof *CALENDAR, SHORTEST_NAME = 3 };
+
+/* Of which names a byte is the first, the second and the third letter, as bits. */
+static uint32_t begun[SHORTEST_NAME][256];
+
+static void fill_begun(void)
+{
+    for (int name = 0; name < NAMES_OF_DATES; name++)
+        for (int place = 0; place < SHORTEST_NAME; place++)
+            begun[place][(uint8_t)CALENDAR[name][place]] |= (uint32_t)1 << name;
+}
+
+/* Whether a name may be in a text; it hardly ever is. */
+static int may_name_dates(const uint8_t *text, size_t length)
+{
+    for (size_t at = 0; at + SHORTEST_NAME <= length; at++)
+        if (begun[0][text[at]] & begun[1][text[at + 1]] & begun[2][text[at + 2]])
+            return 1;
+    return 0;
+}
 
 /* `made_up_name` of a URL in ASCII: how long it is, and where it begins. */
 static size_t made_up_name(const char *url, size_t length, const char **name)
@@ -63,8 +83,9 @@ static size_t join_clauses(uint8_t *text, size_t length)
         count += kept[value] & !is_digit;
     }
     /* What stands on both sides of the end of a clause makes no word. */
-    for (size_t name = 0; has_numbers && name < sizeof CALENDAR / sizeof *CALENDAR; name++)
-        count = without_word(text, count, CALENDAR[name], strlen(CALENDAR[name]));
+    if (has_numbers && may_name_dates(text, count))
+        for (int name = 0; name < NAMES_OF_DATES; name++)
+            count = without_word(text, count, CALENDAR[name], strlen(CALENDAR[name]));
     for (size_t at = 0; at < count; at++) {
         uint8_t value = text[at];
         text[joined] = value;
