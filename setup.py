@@ -17,7 +17,9 @@ def part(name: str, folder: str, source: str, *headers: str) -> Extension:
 
 setup(
     ext_modules=[
-        part("gossamer.parse._skim", "src/gossamer/parse", "skim.c", "scan.h", "simhash.h"),
+        part(
+            "gossamer.parse._skim", "src/gossamer/parse", "skim.c", "scan.h", "simhash.h", "title.h"
+        ),
         part("gossamer.url._plain", "src/gossamer/url", "plain.c", "keyset.h", "md5.h", "survey.h"),
         part("gossamer.store._group", "src/gossamer/store", "group.c", "sha1.h"),
         part("gossamer.spider._plain_head", "src/gossamer/spider", "plain_head.c", "usual_head.h"),

@@ -74,11 +74,14 @@ class Bench:
         """Store and commit a visit to the first URL as the one who looks would."""
         self.catalog.requeue_due(NOW + 1e9, 1)
         (due,) = self.catalog.due(1, 1, NOW)
-        known = self.archived.find(fetch, payload_digest(fetch.raw))
-        return self.commit(due, fetch, known=known)
+        return self.commit(due, fetch, known=self._find(fetch))
 
     def look_for(self, body):
-        return self.archived.find(fetch_of(body), payload_digest(body))
+        return self._find(fetch_of(body))
+
+    def _find(self, fetch):
+        checksum = xxhash.xxh3_128_digest(fetch.body)
+        return self.archived.find(fetch, payload_digest(fetch.raw), checksum)
 
     def close(self):
         self.archived.close()

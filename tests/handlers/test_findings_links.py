@@ -2,6 +2,7 @@
 
 import pytest
 
+from gossamer.config.crawl import CrawlSettings
 from gossamer.config.settings import Settings
 from gossamer.handlers.findings import Finder
 from gossamer.messages import Document, Fetch, Findings, Link, Page, Visit
@@ -85,6 +86,25 @@ def test_port_of_another_service_is_refused_on_each_url_of_its_server():
     found = found_on(finder, *links, url=start).found
     assert [item.outcome for item in found] == [Outcome.POLICY_PORT] * 3
     assert {item.host for item in found} == {"h.example"}
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"exclude": ("q",)}, {"include": ("q",)}, {"max_depth": 0}, {"max_depth": 1}]
+)
+def test_what_is_asked_of_each_url_is_asked_in_folders_that_are_known_too(asked):
+    """A folder is judged for all of its files only as far as settings look no further."""
+    settings = Settings()
+    scope = Scope(CrawlSettings(**asked), [HOME])
+    finder = Finder(scope, Joiner(settings.url), settings.url, settings.handlers)
+    assert scope.takes_folders == (not asked)
+    names = ("a", "q", "b", "y?q", "z?z")
+    links = [Link(HOME + name, "a") for name in names]
+    found = found_on(finder, *links).found
+    verdicts = [scope.verdict(link.url, "h.example", 1) for link in links]
+    assert [item.outcome for item in found] == verdicts
+    pending = [item.state == State.PENDING for item in found]
+    assert pending == [verdict is None for verdict in verdicts]
+    assert any(pending) == (asked != {"max_depth": 0})
 
 
 @pytest.mark.req("S4.23")

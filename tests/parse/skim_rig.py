@@ -27,7 +27,7 @@ DOCUMENTATION = {
 }
 _PAGES_OF_EACH = 60
 # So many clauses, and one so long, that the compiled reader hands out the text.
-_TAIL = b"<p>" + b"\nx" * similarity.MIN_CLAUSES + b"\n" + b"y" * 244
+_TAIL = b"<p>" + b"\nx" * similarity.MIN_CLAUSES + b"\n" + b"y" * 4_100
 
 
 def pages_of(package: str) -> list[bytes]:

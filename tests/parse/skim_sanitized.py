@@ -40,6 +40,10 @@ def main(built: str) -> None:
         b"<body><textarea>" + b"&nLt;" * 3_000 + b"</textarea>" + b"words " * 500 + b"<p>" * 30
     )
     module.skim(growing, html5, True, 1 << 30, MAX_TEXT, ROWS, NAMES)
+    for length in range(2_060):
+        dates = "May 1. Sunday, 2 Sunda yJune" * 80
+        url = f"http://h/{random.randrange(100)}{dates[: length % 9]}"
+        assert (module.title_said(dates[:length], url) is None) == (length > 2_048)
     for _ in range(CUT_PAGES):
         page = made_page(random)
         links = made_links(random)

@@ -1,13 +1,21 @@
 """What a document says, in pieces that can be compared."""
 
 import time
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.messages import Page
-from gossamer.parse.statements import clauses, joined_clauses, made_up_name, statements
+from gossamer.parse.statements import (
+    _CALENDAR,
+    clauses,
+    made_up_name,
+    statements,
+    title_said,
+    title_said_by_python,
+)
 from gossamer.url.canonical import Joiner
 
 URL = "http://h/maze/page.html"
@@ -32,7 +40,26 @@ def test_clauses_have_no_case_space_numbers_or_dates():
     )
 )
 def test_clauses_are_joined_alike(text):
-    assert joined_clauses(text) == b"".join(clauses(text))
+    assert title_said(text, URL) == b"".join(clauses(text))
+
+
+def test_titles_by_lot_are_joined_alike():
+    """Dates in any number and order, cut by what is not heeded, so that others come to light."""
+    names = [name.decode() for _, names in _CALENDAR for name in names]
+    parts = [*names, *(name[:2] for name in names), *(name[2:] for name in names)]
+    parts += [*"aB17.;!?\t\n\v\f\r ", "\x1c", "\x85", "\u3000", "\ud800", "é"]
+    random = Random(6)
+    for _ in range(20_000):
+        text = "".join(random.choices(parts, k=random.randint(0, 12)))
+        text = text.title() if random.random() < 0.5 else text
+        assert title_said(text, URL) == b"".join(clauses(text))
+        name = "".join(random.choices("abC019-_~%&", k=random.randint(0, 6)))
+        url = f"http://h/a{random.choice('/=?.')}{name}{random.choice(['', '.html', '/', '.'])}"
+        title = name.join(random.choices(parts, k=random.randint(0, 4)))
+        assert title_said(title, url) == title_said_by_python(title, url)
+    for length in (2_047, 2_048, 2_049, 100_000):
+        text = ("May 1. " * length)[:length]
+        assert title_said(text, URL) == b"".join(clauses(text))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from random import Random
 
 import pytest
 from skim_rig import (
@@ -17,7 +18,7 @@ from turbohtml import parse
 
 from gossamer.parse import html, pieces, places
 from gossamer.parse.pieces import Pieces
-from gossamer.parse.similarity import MAX_TEXT, ROWS
+from gossamer.parse.similarity import MAX_TEXT, MIN_CLAUSES, ROWS, fingerprint
 
 pytestmark = compiled_only
 
@@ -155,6 +156,17 @@ def test_texts_are_compared_clause_by_clause():
     assert len(seen) > 0.8 * len(SKIMMED)
 
 
+@pytest.mark.parametrize("start", range(1, 4_200, 300))
+def test_clauses_of_all_lengths_are_hashed_as_by_the_library(start):
+    """Those that are longer than the compiled reader has room for, too."""
+    random = Random(start)
+    for length in range(start, start + 300):
+        # All are different, and spaces do not count.
+        texts = ("".join(random.choices("abcXYZ,-", k=length)) for _ in range(MIN_CLAUSES))
+        text = "\n".join(text[:1] + " " + text[1:] for text in texts)
+        assert skimmed(f"<p>{text}".encode()).simhash == fingerprint(text)
+
+
 @pytest.mark.parametrize("markup", GIVEN_UP.values(), ids=GIVEN_UP)
 def test_reader_gives_up_where_the_tree_matters(markup):
     assert skimmed(markup.encode()) is None
@@ -247,6 +259,27 @@ def test_rows_must_be_as_many_as_there_are():
 
     with pytest.raises(ValueError, match="256 rows of 64"):
         _skim.skim(b"x", {}, False, 1, 1, ROWS[1:], ())
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_other_arguments_are_refused(place):
+    from gossamer.parse import _skim
+
+    given = [b"x", {}, False, 1, 1, ROWS, ()]
+    assert _skim.skim(*given) is not None
+    # Whatever it is, it is true or not.
+    if place != 2:
+        given[place : place + 1] = ["other"]
+        with pytest.raises(TypeError):
+            _skim.skim(*given)
+
+
+@pytest.mark.parametrize("given", [(), ("a",), ("a", b"b"), (1, "b"), ("a", "b", "c")])
+def test_a_title_is_told_by_two_strings(given):
+    from gossamer.parse import _skim
+
+    with pytest.raises(TypeError):
+        _skim.title_said(*given)
 
 
 @pytest.mark.parametrize(("name", "error"), [(b"", ValueError), ("bot", TypeError)])

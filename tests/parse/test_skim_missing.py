@@ -18,6 +18,8 @@ sys.modules["gossamer.parse._skim"] = None  # so that its import fails
 from gossamer.parse.skim import is_compiled, listen
 assert not is_compiled()
 assert listen(b"x", "utf-8") is None
+from gossamer.parse.statements import title_said
+assert title_said("No. 1: May 2 a7", "http://h/a7.html") == b"no:"
 import msgspec, test_skim_missing
 sys.stdout.buffer.write(msgspec.json.encode(test_skim_missing.understood()))
 """

@@ -165,6 +165,16 @@ def test_other_sets_are_refused(sets):
             table.survey("http://h/", 8, {}, *pair, pytest.fail)
 
 
+@pytest.mark.parametrize("place", range(6))
+def test_other_arguments_are_refused(place):
+    table = url_table(9_999, 256, tidies=False)
+    given = ["http://h/", 8, {}, no_sets(), no_sets(), pytest.fail]
+    assert table.survey(*given) == (b"", [], [])
+    given[place : place + 1] = [b"other"] if place < 5 else []
+    with pytest.raises(TypeError):
+        table.survey(*given)
+
+
 def test_page_of_many_links_is_looked_over_at_once():
     """Also where all of them mean few URLs."""
     base = "http://h/"

@@ -12,8 +12,6 @@ that hold one by turns keep SQLite from ever emptying its log.
 from pathlib import Path
 from typing import Final
 
-import xxhash
-
 from gossamer.catalog.sqlite import SqliteCatalog
 from gossamer.clock import Clock
 from gossamer.config.catalog import CatalogSettings
@@ -45,8 +43,11 @@ class Archived:
         """What this worker has stored, or found."""
         self._bodies = _Bodies()
 
-    def find(self, fetch: Fetch, digest: str) -> Known | None:
-        """Return an earlier document with this payload; for a 304, the document it vouches for."""
+    def find(self, fetch: Fetch, digest: str, checksum: bytes) -> Known | None:
+        """Return an earlier document with this payload; for a 304, the document it vouches for.
+
+        `digest` is that of the payload, `checksum` that of the body.
+        """
         if fetch.status == 304:
             return self._vouched_for(fetch)
         if len(fetch.raw) < _LEAST_BYTES:
@@ -54,7 +55,7 @@ class Archived:
         known = self._lately.get(digest)
         if known is None:
             self._learn()
-            known = self._stored_by_others(xxhash.xxh3_128_digest(fetch.body), digest)
+            known = self._stored_by_others(checksum, digest)
         return known
 
     def note(self, fetch: Fetch, stored: Stored) -> None:

@@ -21,7 +21,7 @@ from gossamer.config.settings import Settings
 from gossamer.crawl.link import Assignment, Report, Tag, Void
 from gossamer.crawl.watch import Watch
 from gossamer.errors import DiskFullError, StorageError
-from gossamer.handlers.findings import Finder
+from gossamer.handlers.findings import Finder, checksum_of
 from gossamer.handlers.user import (
     BriefHandler,
     UserHandler,
@@ -66,6 +66,8 @@ class _Work(Struct, gc=False):
     """The first ones of each name."""
     pointer: Pointer | None = None
     payload_digest: str = ""
+    checksum: bytes | None = None
+    """Of the body, once somebody needed it."""
     page: Page | Outline | None = None
     findings: Findings | None = None
     """From the last step, or from one that failed."""
@@ -240,7 +242,10 @@ class Intake:
             stored = store.append(fetch)
         else:
             digest = payload_digest(fetch.raw) if fetch.raw else ""
-            known = archived.find(fetch, digest) if self._revisits else None
+            known = None
+            if self._revisits:
+                work.checksum = checksum_of(fetch.body)
+                known = archived.find(fetch, digest, work.checksum)
             stored = store.append(fetch, known=known, digest=digest)
             if not stored.revisit:
                 archived.note(fetch, stored)
@@ -263,7 +268,13 @@ class Intake:
         fetch, page = work.fetch, work.page
         if isinstance(page, Outline):
             work.findings = self._finder.of_ordinary(
-                fetch, page, work.headers, work.pointer, work.payload_digest, self._note
+                fetch,
+                page,
+                work.headers,
+                work.pointer,
+                work.payload_digest,
+                work.checksum,
+                self._note,
             )
             if work.findings is not None:
                 return

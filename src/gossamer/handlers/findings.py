@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from sys import intern
+from typing import Final
 
-import xxhash
 from msgspec import Struct
 from msgspec.structs import replace
+from xxhash import xxh3_128_digest
 
 from gossamer.config.handlers import HandlerSettings
 from gossamer.config.url import UrlSettings
@@ -33,6 +34,9 @@ _MAX_DETAIL = 500
 _MAX_PLACES = 4_096
 _LONGEST_PLACE = 256
 
+checksum_of: Final[Callable[[bytes], bytes]] = xxh3_128_digest
+"""Return that by which the catalog knows a body."""
+
 
 class _Place(Struct, frozen=True, gc=False):
     """What is known of all files in a directory."""
@@ -43,6 +47,8 @@ class _Place(Struct, frozen=True, gc=False):
     is_port_refused: bool
     is_tame: bool
     """Whether none of them can be a trap by its path."""
+    is_taken: bool
+    """Whether nothing is to be asked of those without a query."""
 
 
 class Finder:
@@ -113,7 +119,7 @@ class Finder:
             content_type=page.content_type if page is not None else _content_type(fetch),
             body_bytes=len(body),
             wire_bytes=len(fetch.raw),
-            checksum=xxhash.xxh3_128_digest(body) if body and fetch.success else None,
+            checksum=checksum_of(body) if body and fetch.success else None,
             simhash=page.simhash if page is not None else None,
             etag=headers.get("etag"),
             last_modified=headers.get("last-modified"),
@@ -136,12 +142,14 @@ class Finder:
         headers: Mapping[str, str],
         pointer: Pointer | None,
         payload_digest: str,
+        checksum: bytes | None,
         note: Callable[[Fetch, Outline], str | None] | None,
     ) -> Findings | None:
         """Return what `findings` does of an ordinary page; None if it needs the page as a whole.
 
         Nothing is made of it that nobody asks for: of most links only the key. `headers` are the
-        first ones of each name, `note` is what makes the one record of the page, if there is any.
+        first ones of each name, `checksum` is that of the body if it is known, `note` is what makes
+        the one record of the page, if there is any.
         """
         visit = fetch.visit
         if not (
@@ -181,7 +189,7 @@ class Finder:
             page.content_type,
             len(body),
             len(fetch.raw),
-            xxhash.xxh3_128_digest(body) if body else None,
+            (checksum or checksum_of(body)) if body else None,
             page.simhash,
             headers.get("etag"),
             headers.get("last-modified"),
@@ -297,6 +305,9 @@ class Finder:
         directory = directory_of(url)
         is_long = len(directory) > _LONGEST_PLACE
         place = self._judge_place(directory) if is_long else self._place(directory)
+        if place.is_taken and "?" not in url:
+            found.append(Found(url, md5, place.host, depth, kind, _PENDING, None, via))
+            return
         detail = ""
         verdict = self._scope.verdict_within(url, depth) if place.is_reached else _OUT
         if verdict is None and not (place.is_tame and "?" not in url):
@@ -315,12 +326,11 @@ class Finder:
     def _judge_place(self, directory: str) -> _Place:
         """Judge a directory for all its files."""
         host = intern(host_of(directory))
-        return _Place(
-            host,
-            is_reached=self._scope.reaches(directory, host),
-            is_port_refused=port_refusal(port_of(directory), self._allowed_ports) is not None,
-            is_tame=is_tame(directory, self._url_settings),
-        )
+        is_reached = self._scope.reaches(directory, host)
+        is_refused = port_refusal(port_of(directory), self._allowed_ports) is not None
+        tame = is_tame(directory, self._url_settings)
+        is_taken = self._scope.takes_folders and is_reached and tame and not is_refused
+        return _Place(host, is_reached, is_refused, tame, is_taken)
 
 
 def _content_type(fetch: Fetch) -> str:

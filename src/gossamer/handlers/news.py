@@ -5,7 +5,7 @@ from typing import Final
 from gossamer.messages import Fetch, Page
 from gossamer.parse.outline import Outline
 from gossamer.parse.references import Joiner
-from gossamer.parse.statements import joined_clauses, made_up_name, statements
+from gossamer.parse.statements import statements, title_said
 from gossamer.url.families import family_of_url
 from gossamer.url.generations import Generations
 
@@ -27,10 +27,8 @@ class NewsDesk:
     def has_news(self, family: str, fetch: Fetch, page: Page | Outline) -> bool:
         """Tell whether a document says something that its family has not said; remember it."""
         said = self._said[family]
-        url = fetch.visit.url
         # Most pages of people have a title of their own, so that most need not be looked through.
-        name = made_up_name(url)
-        title = joined_clauses(page.title.replace(name, "") if name else page.title)
+        title = title_said(page.title, fetch.visit.url)
         if title and hash(title) not in said:
             return self._keep(said, hash(title))
         return self._has_new_text(said, family, fetch, page)

@@ -33,3 +33,5 @@ class Said(Protocol):
 
 skim: Skim
 said: Said
+
+def title_said(title: str, url: str, /) -> bytes | None: ...

@@ -1,8 +1,8 @@
 /* The fingerprint of a text, as similarity.py defines it.
  *
  * A clause picks a row by the first byte of its hash (XXH3, 64 bits, no seed); the rows are added
- * up. Only clauses of up to 240 bytes are hashed here, which are nearly all: longer ones take
- * another algorithm, and a text that has them is left to the library.
+ * up. A text with a clause that does not fit into the room for one, which is rare, is left to the
+ * library.
  *
  * Of a long text most clauses only count, by their lengths. So where they end and how many spaces are
  * in them is found out for 64 bytes at a time, and only what is hashed is brought into lower case and
@@ -18,7 +18,7 @@
 
 #include "scan.h"
 
-enum { LANES = 64, ROWS = 256, LONGEST_HASHED = 240 };
+enum { LANES = 64, ROWS = 256, LONGEST_HASHED = 4096 };
 /* See similarity.py. */
 enum { MIN_CLAUSES = 16, MAX_CLAUSES = 32000, FEW_CLAUSES = 128, LENGTH_BITS_OF_SAMPLE = 3 };
 
@@ -27,7 +27,8 @@ static const uint64_t PRIME_1 = 0x9E3779B185EBCA87ULL, PRIME_2 = 0xC2B2AE3D27D4E
                       PRIME_MX2 = 0x9FB21C651E98DF25ULL;
 
 /* The default secret of XXH3. */
-static const uint8_t SECRET[192] = {
+enum { SECRET_BYTES = 192 };
+static const uint8_t SECRET[SECRET_BYTES] = {
     0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c,
     0xde, 0xd4, 0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f,
     0xcb, 0x79, 0xe6, 0x4e, 0xcc, 0xc0, 0xe5, 0x78, 0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21,
@@ -129,11 +130,51 @@ static uint64_t hash_up_to_16(const uint8_t *at, size_t length)
     return hash ^ hash >> 32;
 }
 
-/* XXH3 of 1 to 240 bytes. */
+/* Of a longer text 64 bytes at a time are added to eight sums, each with another part of the secret;
+ * when all parts were used, the sums are scrambled. */
+enum { STRIPE = 64, STRIPES = (SECRET_BYTES - STRIPE) / 8, LONGEST_UNSTRIPED = 240 };
+
+static void add_stripe(uint64_t sums[8], const uint8_t *at, const uint8_t *secret)
+{
+    for (int number = 0; number < 8; number++) {
+        uint64_t value = little_64(at + 8 * number), keyed = value ^ little_64(secret + 8 * number);
+        sums[number ^ 1] += value;
+        sums[number] += (keyed & 0xFFFFFFFF) * (keyed >> 32);
+    }
+}
+
+static uint64_t hash_in_stripes(const uint8_t *at, size_t length)
+{
+    uint64_t sums[8] = {
+        0xC2B2AE3DU, PRIME_1, PRIME_2, PRIME_3,
+        0x85EBCA77C2B2AE63ULL, 0x85EBCA77U, 0x27D4EB2F165667C5ULL, 0x9E3779B1U,
+    };
+    /* The last one ends where the text ends, and is added after all others. */
+    size_t stripes = (length - 1) / STRIPE;
+    for (size_t stripe = 0; stripe < stripes; stripe++) {
+        add_stripe(sums, at + STRIPE * stripe, SECRET + 8 * (stripe % STRIPES));
+        if (stripe % STRIPES == STRIPES - 1)
+            for (int number = 0; number < 8; number++) {
+                sums[number] ^= sums[number] >> 47;
+                sums[number] ^= little_64(SECRET + SECRET_BYTES - STRIPE + 8 * number);
+                sums[number] *= 0x9E3779B1U;
+            }
+    }
+    add_stripe(sums, at + length - STRIPE, SECRET + SECRET_BYTES - STRIPE - 7);
+    uint64_t sum = length * PRIME_1;
+    for (int number = 0; number < 8; number += 2)
+        sum += folded_product(sums[number] ^ little_64(SECRET + 11 + 8 * number),
+                              sums[number + 1] ^ little_64(SECRET + 19 + 8 * number));
+    return avalanche(sum);
+}
+
+/* XXH3 of a text that is not empty. */
 static uint64_t xxh3(const uint8_t *at, size_t length)
 {
     if (length <= 16)
         return hash_up_to_16(at, length);
+    if (length > LONGEST_UNSTRIPED)
+        return hash_in_stripes(at, length);
     uint64_t sum = length * PRIME_1;
     if (length <= 128) {
         for (size_t number = (length - 1) / 32 + 1; number-- > 0;) {

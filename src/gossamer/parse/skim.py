@@ -15,7 +15,11 @@ from gossamer.parse.directives import ROBOTS_NAMES
 from gossamer.parse.similarity import MAX_TEXT, ROWS, fingerprint_of_prepared
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gossamer.parse._skim import Said, Skim
+
+    TitleSaid = Callable[[str, str], bytes | None]
 
 _MANY: Final = 1 << 30
 _UTF_8: Final = "UTF-8"
@@ -27,15 +31,16 @@ _NOT_ASCII: Final = frozenset(
 )
 
 
-def _compiled() -> "tuple[Skim, Said] | tuple[None, None]":
+def _compiled() -> "tuple[Skim, Said, TitleSaid] | tuple[None, None, None]":
     try:
-        from gossamer.parse._skim import said, skim  # noqa: PLC0415 - it may not be there
+        from gossamer.parse._skim import said, skim, title_said  # noqa: PLC0415 - it may not be there
     except ImportError:
-        return None, None
-    return skim, said
+        return None, None, None
+    return skim, said, title_said
 
 
-_skim, _said = _compiled()
+_skim, _said, compiled_title_said = _compiled()
+"""The last returns what `title_said` does (statements.py); None if that needs more care."""
 
 
 class Skimmed(Struct, frozen=True, gc=False):

@@ -19,7 +19,7 @@ from gossamer.parse.flood import cut_flood
 from gossamer.parse.outline import Outline
 from gossamer.parse.places import base_in, text_of
 from gossamer.parse.references import Joiner
-from gossamer.parse.skim import Speech, listen
+from gossamer.parse.skim import Speech, compiled_title_said, listen
 from gossamer.parse.sniff import HTML, XHTML
 from gossamer.parse.xhtml import with_end_tags
 
@@ -39,7 +39,6 @@ _CALENDAR: Final = tuple(
 _CUT: Final = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ.;!?", b"abcdefghijklmnopqrstuvwxyz\n\n\n\n"
 )
-_BETWEEN: Final = b" \t\n\r\v\f.;!?"
 _SHOWN: Final = (
     "//img/@src | //img/@data-src | //iframe/@src | //source/@src | //video/@src | //embed/@src"
 )
@@ -53,13 +52,16 @@ def clauses(text: str) -> list[bytes]:
     return _clauses(text.encode("utf-8", "replace"))
 
 
-def joined_clauses(text: str) -> bytes:
-    """Return the clauses of a text one after the other."""
-    said = text.encode("utf-8", "replace")
-    # Where no number is, no date is left out, so that it does not matter where a clause ends.
-    if len(said.translate(None, _DIGITS)) == len(said):
-        return said.translate(_CUT, _BETWEEN)
-    return b"".join(clauses(text))
+def title_said(title: str, url: str) -> bytes:
+    """Return what is compared of the title of a page: its clauses one after the other."""
+    said = None if compiled_title_said is None else compiled_title_said(title, url)
+    return title_said_by_python(title, url) if said is None else said
+
+
+def title_said_by_python(title: str, url: str) -> bytes:
+    """Return the same, of any title."""
+    name = made_up_name(url)
+    return b"".join(clauses(title.replace(name, "") if name else title))
 
 
 def _clauses(text: bytes) -> list[bytes]:

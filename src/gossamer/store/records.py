@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
-from isal import igzip_lib
+from isal.igzip_lib import COMP_GZIP_NO_HDR, compress
 from msgspec import Struct
 
 from gossamer.config.store import StoreSettings
@@ -51,7 +51,7 @@ _SPECIFICATION: Final = (
 )
 
 
-class Group(Struct, frozen=True):
+class Group(Struct, frozen=True, gc=False):
     """The records of one fetch, compressed."""
 
     data: bytes
@@ -86,10 +86,12 @@ class RecordWriter:
         if records is None:
             response = self._first(fetch, identity, digest, profile, known)
             records = (response, *self._beside(fetch, parent, identity))
-        first = _deflated(records[0], settings.compression_level)
-        rest = [_deflated(record, _SMALL_RECORD_LEVEL) for record in records[1:]]
-        data = GZIP_HEADER.join((b"", first, *rest))
-        return Group(data, len(GZIP_HEADER) + len(first), digest, profile is not None)
+        members = [b"", compress(records[0], settings.compression_level, COMP_GZIP_NO_HDR)]
+        for record in records[1:]:
+            members += (compress(record, _SMALL_RECORD_LEVEL, COMP_GZIP_NO_HDR),)
+        length = len(GZIP_HEADER) + len(members[1])
+        # Members are made without their headers, which say nothing that differs.
+        return Group(GZIP_HEADER.join(members), length, digest, profile is not None)
 
     def warcinfo(self, file: str, now: float) -> bytes:
         """Return the record that opens a file."""
@@ -196,9 +198,4 @@ def _oddities(fetch: Fetch) -> bytes:
 
 
 def _member(record: bytes, level: int) -> bytes:
-    return GZIP_HEADER + _deflated(record, level)
-
-
-def _deflated(record: bytes, level: int) -> bytes:
-    """Return a gzip member without its header, which says nothing that differs."""
-    return igzip_lib.compress(record, level, igzip_lib.COMP_GZIP_NO_HDR)
+    return GZIP_HEADER + compress(record, level, COMP_GZIP_NO_HDR)

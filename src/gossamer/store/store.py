@@ -22,7 +22,7 @@ from gossamer.messages import Fetch, Pointer
 from gossamer.store.group import digest_text
 
 
-class Known(Struct, frozen=True):
+class Known(Struct, frozen=True, gc=False):
     """An earlier document with the payload that a fetch may turn out to repeat."""
 
     uri: str
@@ -32,7 +32,7 @@ class Known(Struct, frozen=True):
     """Where that payload is stored; with it, reading the repetition gives the payload too."""
 
 
-class Stored(Struct, frozen=True):
+class Stored(Struct, frozen=True, gc=False):
     """What became of a fetch in the store."""
 
     pointer: Pointer

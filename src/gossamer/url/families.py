@@ -13,7 +13,8 @@ from gossamer.url.parts import host_of, path_query_of
 from gossamer.url.shapes import bounded, fold
 
 _LONG: Final = 256
-_MAX_EXTENSION: Final = 5
+# An extension is no longer.
+_LONGEST: Final = 5
 # Folders of numbers lie in each other on honest sites too (year, day, hour), but not without end.
 _NUMBERED_FOLDERS: Final = re.compile(r"(?:/\{(?:n|id|date)\}){4,}")
 
@@ -26,7 +27,9 @@ def family_of(host: str, url: str) -> str:
         return host + bounded(f"{_folded(path)}?{parameter}")
     end = path.rfind("/", 0, -1) + 1
     # The root is in no folder.
-    return f"{host}{_folded(path[:end])}*{_ending(path[end:])}" if end else host + path
+    if not end:
+        return host + path
+    return f"{host}{_folded(path[:end])}*{'/' if path[-1] == '/' else _extension(path[end:])}"
 
 
 def family_of_url(url: str) -> str:
@@ -36,7 +39,7 @@ def family_of_url(url: str) -> str:
     end = url.rfind("/") + 1
     # Its folder is where most others of a site are, too.
     folder = _family_in(url[:end]) if end < _LONG else _begin_family(url[:end])
-    return folder + _ending(url[end:])
+    return folder + _extension(url[end:])
 
 
 def split_family(family: str) -> tuple[str, str]:
@@ -45,15 +48,10 @@ def split_family(family: str) -> tuple[str, str]:
     return family[:end], family[end:]
 
 
-def _ending(name: str) -> str:
-    """Return the slash of a folder, or the extension of a file."""
-    if name.endswith("/"):
-        return "/"
-    dot = name.rfind(".")
-    extension = name[dot + 1 :]
-    return (
-        name[dot:] if dot >= 0 and extension.isalpha() and len(extension) <= _MAX_EXTENSION else ""
-    )
+def _extension(name: str) -> str:
+    """Return the extension of a file with its dot; "" if it has none that looks like one."""
+    _, dot, extension = name.rpartition(".")
+    return dot + extension if dot and extension.isalpha() and len(extension) <= _LONGEST else ""
 
 
 def _folded(path: str) -> str:

@@ -58,8 +58,7 @@ def path_query_of(url: str) -> str:
 
 def directory_of(url: str) -> str:
     """Return the URL up to the last slash of its path: all that relative references depend on."""
-    query = url.find("?")
-    return url[: url.rfind("/", 0, query if query >= 0 else None) + 1]
+    return url[: url.partition("?")[0].rfind("/") + 1]
 
 
 @lru_cache(maxsize=65_536)

@@ -442,7 +442,7 @@ static PyMethodDef URLS_METHODS[] = {
      "None stands for one that is too long, and for those that are not plain."},
     {"keys", urls_keys, METH_O,
      "keys(urls) -> the first 8 bytes of the md5 of each, one after the other."},
-    {"survey", urls_survey, METH_VARARGS,
+    {"survey", (PyCFunction)(void (*)(void))urls_survey, METH_FASTCALL,
      "survey(base, authority_length, references, reported, suspects, join) -> (keys, unreported, "
      "suspected), or None if the base is not plain or a reference not ASCII: the keys of the URLs "
      "that the keys of a dict mean, each once, the URLs whose keys are in neither of two KeySets, "

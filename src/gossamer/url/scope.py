@@ -56,6 +56,11 @@ class Scope:
             return _OUT
         return _TOO_DEEP if 0 <= self._max_depth < depth else None
 
+    @property
+    def takes_folders(self) -> bool:
+        """Whether all URLs of a folder that is reached are in scope, wherever they were found."""
+        return not (self._exclude or self._include or self._max_depth >= 0)
+
     def reaches(self, url: str, host: str) -> bool:
         """Whether a URL lies where the start URLs do; all files of one folder do, or none."""
         match self._settings.scope:

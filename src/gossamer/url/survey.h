@@ -215,18 +215,24 @@ static PyObject *survey_page(struct survey *survey, PyObject *references)
     return result;
 }
 
-static PyObject *urls_survey(PyObject *self, PyObject *arguments)
+enum { PAGE, AUTHORITY, REFERENCES, REPORTED, SUSPECTS, JOIN, SURVEY_ARGUMENTS };
+
+static PyObject *urls_survey(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
-    struct survey survey = {.urls = (Urls *)self};
-    Py_ssize_t authority;
-    PyObject *references, *reported, *suspects;
-    if (!PyArg_ParseTuple(arguments, "UnO!O!O!O", &survey.page, &authority, &PyDict_Type,
-                          &references, &PyTuple_Type, &reported, &PyTuple_Type, &suspects,
-                          &survey.join) ||
-        open_sets(survey.reported, reported) < 0 || open_sets(survey.suspects, suspects) < 0)
+    if (count != SURVEY_ARGUMENTS || !PyUnicode_Check(given[PAGE]) ||
+        !PyDict_Check(given[REFERENCES]) || !PyTuple_Check(given[REPORTED]) ||
+        !PyTuple_Check(given[SUSPECTS])) {
+        PyErr_SetString(PyExc_TypeError,
+                        "survey() takes a string, a number, a dict, two tuples, and a function");
+        return NULL;
+    }
+    struct survey survey = {.urls = (Urls *)self, .page = given[PAGE], .join = given[JOIN]};
+    Py_ssize_t authority = PyLong_AsSsize_t(given[AUTHORITY]);
+    if ((authority == -1 && PyErr_Occurred()) || open_sets(survey.reported, given[REPORTED]) < 0 ||
+        open_sets(survey.suspects, given[SUSPECTS]) < 0)
         return NULL;
     int is_plain = open_plain_base(&survey, authority);
     if (is_plain <= 0)
         return is_plain < 0 ? NULL : Py_NewRef(Py_None);
-    return survey_page(&survey, references);
+    return survey_page(&survey, given[REFERENCES]);
 }
