@@ -69,7 +69,7 @@ def test_no_order_goes_ahead_beyond_the_page_limit_or_while_pages_are_heavy():
 @pytest.mark.parametrize(
     ("crawl", "urlserver", "is_kept", "ahead"),
     [
-        ({}, {}, False, 32),
+        ({}, {}, False, 48),
         ({}, {}, True, 0),
         ({}, {"host_per_second": 5.0}, False, 0),
         ({}, {"address_per_second": 5.0}, False, 0),
@@ -94,9 +94,9 @@ def test_orders_go_ahead_only_where_a_free_place_is_all_that_a_request_needs(
 
 def test_what_a_loss_of_power_may_cost_is_bounded_and_where_nothing_is_kept_more_may_wait():
     """docs/explanation/durability.md promises the first of these."""
-    assert backlog_for(16) == backlog_for(200) == 256
+    assert backlog_for(16) == backlog_for(200) == 512
     assert backlog_for(16, is_kept=False) == 1_024
-    assert backlog_for(2) == 32
+    assert backlog_for(2) == 64
 
 
 def test_the_page_limit_counts_what_may_still_become_a_page():

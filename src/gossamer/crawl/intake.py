@@ -49,7 +49,7 @@ _UNDERSTOOD: Final = frozenset({Outcome.OK, Outcome.OK_PARTIAL, Outcome.BODY_TOO
 _IDLE_SECONDS: Final = 1.0
 _SYNC_SECONDS: Final = 0.005
 _MAX_TRACE: Final = 2_000
-_IN_COMPANY: Final = 2
+_IN_COMPANY: Final = 3
 """So many times as many are reported together where nothing waits for that."""
 _TOGETHER: Final = 8
 """So many documents go through a step before the next: more would only take memory."""

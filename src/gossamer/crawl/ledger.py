@@ -22,11 +22,11 @@ from gossamer.config.settings import Settings
 from gossamer.messages import Due, Findings
 from gossamer.urlserver.pace import pace_of
 
-_MANY_IN_A_TRANSACTION: Final = 128
+_MANY_IN_A_TRANSACTION: Final = 256
 """With so many findings in it, its own cost does not count any more."""
-_MORE_IN_MEMORY: Final = 4
+_MORE_IN_MEMORY: Final = 2
 """So many times as many where nothing is kept, and a loss of power cannot cost more by it."""
-_AHEAD: Final = 2
+_AHEAD: Final = 3
 """So many times as many orders are given ahead as may be open: those that a worker has in hand last
 until it has read what was fetched, has reported it and was given others."""
 _MANY_URLS: Final = 500
@@ -50,7 +50,7 @@ def backlog_for(concurrency: int, *, is_kept: bool = True) -> int:
 
     `is_kept`: whether a transaction makes anything durable.
     """
-    enough = min(8 * concurrency, _MANY_IN_A_TRANSACTION)
+    enough = min(16 * concurrency, _MANY_IN_A_TRANSACTION)
     if not is_kept:
         enough *= _MORE_IN_MEMORY
     return 2 * max(concurrency // 2, enough)
