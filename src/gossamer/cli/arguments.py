@@ -1,6 +1,5 @@
 """Flags that commands share, and how a command is declared."""
 
-import argparse
 import sys
 from argparse import (
     SUPPRESS,
@@ -29,8 +28,6 @@ EXIT_USAGE = 2
 # argparse makes one for each flag that it is told of, and would ask for the width of the terminal
 # each time, by way of a module that takes 2 ms to load.
 _UNSEEN = partial(RawDescriptionHelpFormatter, width=80)
-# It also looks for files with translations of its words, time and again; there are none: 1 ms.
-argparse._ = lambda words: words  # type: ignore[attr-defined]
 
 
 class Parser(ArgumentParser):
