@@ -65,7 +65,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tools", default=",".join(tools.TOOLS))
     parser.add_argument("--repeats", type=int, default=3, help="runs of each tool, interleaved")
     parser.add_argument(
-        "--cap", type=float, default=60.0, help="seconds after which a run is ended"
+        "--cap", type=float, default=420.0, help="seconds after which a run is ended"
     )
     parser.add_argument("--generated-pages", type=int, default=10_000)
     parser.add_argument(

@@ -40,8 +40,8 @@ class Tag(IntEnum):
     REPORT = 14  # from the worker: Report
     VOID = 15  # from the worker: Void; these could not be kept
     CANCELLED = 16  # from the worker: list[doc_id] that were open when STOP came
-    UNSENT = 18  # from the worker: list[trans_id] that it was given ahead of time and gives back
     DELIVERED = 17  # from a spider over the wire: list[trans_id]; the store server gets the results
+    UNSENT = 18  # from the worker: list[trans_id] that it was given ahead of time and gives back
 
 
 # Looked up here, for the class takes ten times as long to find a member.
